@@ -79,7 +79,7 @@ struct DisturbedHooksTests {
   }
 
   @Test(
-    "X7 Each hook of an object that becomes a fault is called at most once, whatever the hooks do",
+    "X7 willTurnIntoFault and didTurnIntoFault are called equally often, and at most once",
     arguments: ["willTurnIntoFault", "didTurnIntoFault"], Disturbance.allCases)
   func turning(hook: String, inside: Disturbance) throws {
     for outside in Disturbance.allCases {

@@ -73,7 +73,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 Validation restarts for all objects when an object without hooks is changed")
+  @Test("X9 If a validation changes an object without hooks, all objects are validated again")
   func withoutHooks() throws {
     try Clubhouse.visit { _, context, diary in
       let (club, locker) = (Club(context: context), Locker(context: context))

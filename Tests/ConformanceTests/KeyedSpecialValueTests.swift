@@ -98,7 +98,7 @@ struct KeyedSpecialValueTests {
   /// | result | meaning |
   /// |---|---|
   /// | a value | both setters accept the value, and the attribute shows this |
-  /// | `.` | the throwing setter throws; the other one changes nothing, and the save reports it |
+  /// | `.` | the throwing setter throws; the other one changes nothing, and the save throws the error |
   /// | `?9` | the throwing setter throws; the other one stores 9, which the property's type does not know |
   /// | `~` | the throwing setter throws; the other one accepts the value, and the save refuses it |
   /// | `!` | both setters accept the value, and the save refuses it |
@@ -162,7 +162,7 @@ struct KeyedSpecialValueTests {
     ]
   }
 
-  /// A parcel whose attributes have values that are not in the table.
+  /// A parcel in which every attribute except `sender` has a value.
   private func parcel(_ context: ManagedObjectContext) -> Parcel {
     let parcel = Parcel(context: context)
     (parcel.size, parcel.level, parcel.options) = (.small, .low, Options(zoom: 8))

@@ -47,7 +47,7 @@ struct ModelParityTests {
   // MARK: Models
 
   @Test(
-    "M1 A model lists its entities, configurations and identifiers, and is immutable")
+    "M1 A model lists its entities, configurations and identifiers, and keeps them if a description changes")
   func frozen() throws {
     var entity = EntityDescription("Thing", properties: [.string("name")])
     let model = try ManagedObjectModel(
@@ -81,7 +81,7 @@ struct ModelParityTests {
     #expect(try noted.versionHash == model(.string("name")).versionHash)
   }
 
-  @Test("M12 The version of an entity covers names, types and requirements, but not defaults")
+  @Test("M12 The version hash covers names, types, requirements and the modifier, but not defaults")
   func versionHash() throws {
     let plain = try model(.int64("size")).versionHash
     for other in [

@@ -146,7 +146,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 4)
   }
 
-  @Test("X16 A background context merges soon after a save and sends events")
+  @Test("X16 A background context with automatic merging merges soon after a save and sends an event")
   func automaticOnQueue() async throws {
     let background = container.newBackgroundContext()
     let id = account.objectID

@@ -43,7 +43,7 @@ struct RelationshipParityTests {
 
   private func titles(_ band: Band) -> [String] { band.songs.map(\.title) }
 
-  @Test("R1 A relationship with a maximum count of 1 is to-one, and any other is to-many")
+  @Test("R1 A relationship of type Admirer? is to-one, and ToMany and OrderedToMany are to-many")
   func cardinality() throws {
     let entity = try #require(container.managedObjectModel.entitiesByName["Band"])
     let isToMany = Dictionary(uniqueKeysWithValues: entity.relationships.map { ($0.name, $0.isToMany) })
@@ -92,7 +92,7 @@ struct RelationshipParityTests {
     #expect(same.songs[1].title == "a" && same.songs.firstIndex(of: same.songs[2]) == 2)
   }
 
-  @Test("R7 To-many accessors, typed and by name, have the same effects")
+  @Test("R7 To-many accessors, typed and by name, change the same relationship")
   func accessors() throws {
     let (band, admirer) = (Band(context: context), Admirer(context: context))
     band.addToFans(admirer)
@@ -141,7 +141,7 @@ struct RelationshipParityTests {
     #expect(counts == [1, 0, 0])
   }
 
-  @Test("Q3 A fetch sees unsaved changes: new objects, changed matches, and deletions")
+  @Test("Q3 A fetch sees unsaved insertions, updates and deletions, unless the request excludes them")
   func pending() throws {
     let songs = ["a", "b", "c"].map(song)
     try context.save()

@@ -242,7 +242,7 @@ struct SeveralStoresTests {
     try container.close()
   }
 
-  @Test("M8 An unknown configuration fails with 134020, and no store is opened")
+  @Test("M8 Loading an unknown configuration fails with 134020, and no store stays open")
   func unknown() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("notes.perdure")

@@ -106,7 +106,9 @@ struct StoreManagementTests {
     #expect(try titles(a) == [])
   }
 
-  @Test("If other files are at the path, a store is not replaced, and both stores stay intact")
+  @Test(
+    "If a foreign file in the store's folder or a store at the copy's path is in the way, nothing is replaced"
+  )
   func inTheWay() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))

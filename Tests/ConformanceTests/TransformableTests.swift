@@ -431,7 +431,7 @@ struct TransformableTests {
     #expect(parcel.tags?.first?.unicodeScalars.count == 2 && parcel.table?["k"] as? String == "new")
   }
 
-  @Test("Snapshots contain the bytes, and typed snapshots contain the value")
+  @Test("A typed snapshot has the values, and its contents are equal after coding as JSON")
   func snapshots() throws {
     let account = Account(context: try container().newContext())
     account.draft = Preferences(theme: "s")

@@ -141,7 +141,7 @@ private enum GuideExample {
 
 @Suite("The examples of GUIDE.md")
 struct GuideTests {
-  @Test("The examples run in order and print the documented text")
+  @Test("The examples run in order and print the expected lines")
   func run() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

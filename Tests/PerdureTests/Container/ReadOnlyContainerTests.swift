@@ -119,7 +119,7 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed)
     #expect((error?.cause as? PerdureError)?.code == .incompatibleModel)
     #expect(held.name == "W0")
-    // Each attempt to advance throws the error. Earlier saves stay readable.
+    // After each attempt to advance, one fetch throws. Earlier saves stay readable.
     #expect(try Self.workers(context) == 1)
     let another = pair.reader.newContext()
     #expect(throws: PerdureError.self) { try Self.workers(another) }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Siblings: objects that one relationship leads to")
 struct SiblingTests {
   private static let count = 200
-  /// The number of row requests that reading all objects may cost.
+  /// The number of row requests that reading all objects makes.
   private static let requestsMax = (count + SiblingGroup.blockCount - 1) / SiblingGroup.blockCount
 
   private func company(_ container: PersistentContainer, workers: Int = count) throws -> ManagedObjectID {
@@ -154,7 +154,7 @@ struct SiblingTests {
     #expect(found.sorted { $0.count < $1.count }.map(\.count) == names.map(\.count).sorted())
   }
 
-  @Test("A walk and its objects can be used after the program has released the context")
+  @Test("An iterator and its objects can be used after the program has released the context")
   func outliving() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -164,7 +164,7 @@ struct SiblingTests {
     #expect(names.sorted() == self.names)
   }
 
-  @Test("A walk requests each block at most once, even if many other walks begin meanwhile")
+  @Test("A loop requests each block at most once, even if many other iterators are made meanwhile")
   func manyGroups() throws {
     let container = try Staff.container()
     let id = try company(container)

@@ -140,8 +140,7 @@ struct NaiveStoreTests {
 }
 
 extension NaiveStoreTests {
-  // The class declares no hooks and no validation, because the default validation reads every
-  // property of changed objects.
+  // `Department` declares no hooks and no validation. They can cause further requests.
   @Test("A save of many deletions takes at most three requests")
   func deletions() throws {
     let scene = try NaiveScene()
@@ -165,8 +164,8 @@ extension NaiveStoreTests {
 
 // MARK: - Requests that fail
 
-/// Work on a context, with a result that does not depend on ids. Ends with a fetch, which throws
-/// the errors of accessors.
+/// Work on a context, with a result that does not depend on ids. Ends with a fetch or a count,
+/// which throws the errors of earlier accessors.
 private struct Operation: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let run: @Sendable (ManagedObjectContext) throws -> String
@@ -244,7 +243,7 @@ struct FailedRequestTests {
   }
 
   @Test(
-    "If any one request of an operation fails, a repetition after a rollback has the normal result",
+    "If one request fails, the operation or its repetition after a rollback has the normal result",
     arguments: operations)
   fileprivate func retries(_ operation: Operation) throws {
     let expected = try result(of: operation, failing: -1)

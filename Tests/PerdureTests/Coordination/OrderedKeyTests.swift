@@ -40,7 +40,7 @@ struct OrderedKeyTests {
         shape.map { random.chance(10) ? .null : RandomValue.of($0.kind, &random) }
       }
       let left = values()
-      // The first components are often equal, so that later components decide.
+      // About half of the components are equal, so that later components also decide.
       let right = zip(left, values()).map { random.chance(50) ? $0 : $1 }
       var expected = ValueOrder.same
       for (position, component) in shape.enumerated() where expected == .same {

@@ -28,7 +28,7 @@ struct IndexSkipTests {
   }
 
   @Test(
-    "A window after any offset is right in both directions, also among equal values",
+    "A fetch with an offset and a limit returns that part of the whole result, in both directions",
     arguments: StoreKind.allCases)
   func windows(_ kind: StoreKind) throws {
     let context = try container(kind).newContext()
@@ -92,7 +92,7 @@ struct IndexSkipTests {
     #expect(all.count == 99)
     let condition = SkippedParent.fetchRequest { $0.childCount > 0 }
     #expect(try context.count(for: condition) == 99 && context.fetchIDs(condition).count == 99)
-    // The count index is a part of a union, or gives the order.
+    // In the next fetches, the count index is a part of a union, or gives the order.
     let union = SkippedParent.fetchRequest { $0.childCount == 1 || $0.name == "p7" }
     #expect(try context.explain(union).contains("the union of"))
     #expect(try context.count(for: union) == 1 && context.fetchIDs(union).count == 1)

@@ -5,8 +5,8 @@ import PerdureModel
 import PerdureTestSupport
 
 // Golden stores of graphs are files that a version of Perdure wrote once. Each later version must
-// read and write them. They are in Stores/model-<version of the stored model>, beside this file,
-// and never change.
+// open copies of them, for reading and for writing. The files are in Stores/model-<version of the
+// stored model>, beside this file, and never change.
 
 /// A graph in the repository, and its content.
 struct GraphGoldenStore: CustomStringConvertible, Sendable {
@@ -37,8 +37,8 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
     for (name, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: folder + "/" + name)) }
   }
 
-  /// The colour of each note. Rows of the first model lack this attribute, so it reads as its
-  /// default.
+  /// The colour of each note. Rows of the first model lack this attribute, so it reads as the
+  /// default of model 2.
   var colours: [String: String] {
     let first = ["a": "red", "b": "red", "c": "red", "d": "green"]
     return version < 5 ? first : first.merging(["e": "blue", "f": "red"]) { $1 }
@@ -50,8 +50,8 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
 
 /// The successive models of a golden store.
 enum GraphGoldenModel {
-  /// - Parameter number: 1 to 3. Model 2 adds an attribute with a default, an index on it, and an
-  ///   ordered relationship to a new entity. Model 3 has another default.
+  /// - Parameter number: 1 to 3. Model 2 adds an attribute with a default, an index on the
+  ///   attribute, and a new entity with an ordered relationship. Model 3 has another default.
   static func version(_ number: Int) throws -> ManagedObjectModel {
     var note = EntityDescription(
       "Note", properties: [.string("name", optional: false)], uniquenessConstraints: [["name"]])

@@ -31,7 +31,8 @@ struct UnreadableStoreTests {
     try #require(try context.fetch(FetchRequest<Company>()).first)
   }
 
-  /// Expects that saves report the failed read until a rollback, and that the graph is then intact.
+  /// Expects that saves report the failed read until a rollback, and that the graph is intact after
+  /// it.
   private func expectReadFailure(
     _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -159,7 +160,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("After an accessor's read fails, fetches and saves report the error until a rollback")
+  @Test("After an accessor's read fails, a count throws the error until a rollback")
   func accessor() throws {
     let context = container.newContext()
     let one = context.object(with: try worker("A", container.newContext()).objectID) as? Employee

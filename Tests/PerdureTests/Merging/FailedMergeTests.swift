@@ -66,7 +66,8 @@ struct FailedMergeTests {
     #expect(mine.first == 4 && mine.last == 5 && mine.note == "short")
   }
 
-  @Test("If other contexts always save first, the save stops retrying and changes nothing")
+  @Test(
+    "If another context saves first at each attempt, the save throws after some attempts and changes nothing")
   func alwaysFaster() throws {
     let (here, there, mine, rival) = try spans()
     mine.first = 1

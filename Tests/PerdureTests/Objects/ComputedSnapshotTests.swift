@@ -38,7 +38,7 @@ import Testing
 
 @Suite("Snapshots of computed transient attributes")
 struct ComputedSnapshotTests {
-  @Test("A snapshot has the values that getters of transient attributes return, and the other stored values")
+  @Test("A snapshot has the results of the getters of transient attributes, and the stored values of others")
   func snapshots() throws {
     let container = try PersistentContainer(name: "Meetings", classes: [Meeting.self], description: .inMemory)
     try container.loadPersistentStores()

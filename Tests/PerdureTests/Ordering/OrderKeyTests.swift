@@ -55,7 +55,9 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("The key between two random keys is deterministic, and is nil only if they are equal or long")
+  @Test(
+    "The key between two random keys is deterministic, and is nil only if they are equal or have over 21 bytes"
+  )
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {

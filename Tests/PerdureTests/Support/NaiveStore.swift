@@ -1,7 +1,7 @@
 // A naive store of dictionaries, which derives indexes by sorting. It answers only the required
 // requests. Each row that it passes is a copy, which is freed after the call that receives it. Each
-// request can be counted, fail, or find its view expired, as in a store on a network. Every test of
-// the graph can run on this store, and tests compare other stores with it.
+// request can be counted, fail, or find its view expired, as in a store on a network. Tests of the
+// graph can also run on this store, and other tests compare stores with it.
 
 import PerdurePredicates
 import Synchronization
@@ -257,7 +257,8 @@ final class NaiveStore: PersistentStore {
     state = Mutex(State(view: NaiveView(older ?? schema, requests, 0, [:], [], [:])))
   }
 
-  /// Adopts the store's own schema for the next states. Writes all rows again in its layouts.
+  /// Adopts the store's own schema for the next states. Writes all rows again in the layouts of
+  /// this schema.
   func adopt() throws {
     try state.withLock { state in
       let old = state.view

@@ -64,7 +64,8 @@ private final class UndoRulesRun {
   private var reported: Set<String> = []
   /// The values that edits of the context have set at some time.
   private var ownValues: Set<PropertyValue> = []
-  /// The values that the other context has set, if no save of the context has replaced them.
+  /// The values that the other context has set, if no save and no undo of the context has replaced
+  /// them.
   private var othersValues: Set<PropertyValue> = []
 
   init(_ desk: UndoRulesDesk, _ causes: ConflictCauses) throws {
@@ -96,7 +97,8 @@ private final class UndoRulesRun {
     }
   }
 
-  /// - Returns: Whether the step has edited objects of the context, or of its children.
+  /// - Returns: Whether the step may have made edits that an undo manager records, in the context
+  ///   or in a child.
   private func makeStep() throws -> Bool {
     if causes.areOthersSaving, desk.random.chance(25) { return try makeStepOfOthers() }
     switch desk.roll(87) {
@@ -269,7 +271,7 @@ private final class UndoRulesRun {
     let silent = before.changedObjects(after).subtracting(reported)
     desk.expect(silent.isEmpty, "changes of \(silent) were not reported")
     if direction == .undo, policy != .overwrite { checkOthersValues(before, after) }
-    // The reversal of the group restores the values of others that the group has replaced.
+    // With `.overwrite`, the call may replace values that the other context has set.
     if policy == .overwrite {
       othersValues = othersValues.filter { after.objects[$0.object]?[$0.property] == $0.value }
     }
@@ -288,8 +290,8 @@ private final class UndoRulesRun {
     desk.expect(causes != .none || canConflict, "conflicts without a cause: \(error.undoConflicts)")
   }
 
-  /// Checks that values of the other context are still shown, except values that an edit of the
-  /// context has also set at some time.
+  /// Checks that values of the other context that were shown before are still shown. Skips values
+  /// that an edit of the context has also set at some time.
   private func checkOthersValues(_ before: UndoRulesContent, _ after: UndoRulesContent) {
     for value in othersValues where !ownValues.contains(value) {
       guard before.objects[value.object]?[value.property] == value.value,

@@ -8,9 +8,9 @@ import Testing
   override func willSave() { if !isDeleted, length != text.count { length = text.count } }
 }
 
-@Suite("Hooks of a save that set back what an undo has changed")
+@Suite("Save hooks that change a value again after its undo")
 struct UndoHookCancelTests {
-  @Test("After a new edit, the undo of all groups restores the first values")
+  @Test("If a save hook changes a reverted value again, the undo of all groups restores the first values")
   func allGroups() throws {
     let container = try PersistentContainer(name: "Letters", classes: [Letter.self], description: .inMemory)
     try container.loadPersistentStores()

@@ -49,7 +49,7 @@ struct UndoRecordingTests {
     #expect(scene.manager.undoCount == 0)
   }
 
-  @Test("An object that a child deletes and inserts again in one group of the parent keeps its values")
+  @Test("An object that a child deletes and restores in one group of the parent keeps its values")
   func deletedAndReturned() throws {
     let scene = try UndoScene()
     let (parent, volume) = (scene.context, try scene.volume("One"))

@@ -92,7 +92,7 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("Verification reports progress up to the total, and an error of the callback ends it")
+  @Test("Verification reports progress up to the total, and rethrows an error of the callback")
   func progress() throws {
     struct Enough: Error {}
     try store.close()
