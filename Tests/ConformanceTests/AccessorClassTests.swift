@@ -63,7 +63,7 @@ private struct Bytes: Perdure.ValueTransformer {
   @Attribute(.transformed(by: "AccessorClassTests")) var seal: Data?
 }
 
-/// A class with a list of accessors that is written by hand.
+/// A class whose list of accessors is handwritten.
 private class ByHand: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription("ByHand", properties: [.string("name"), .int16("age")])
@@ -72,7 +72,7 @@ private class ByHand: ManagedObject {
   var age: Int64 { _get(1) }
 }
 
-/// A class with a macro. Its superclass describes its entity without a macro.
+/// A class with `@Entity`, below a class that describes its own entity without a macro.
 @Entity private final class Below: ByHand { var other: String }
 
 @Suite("Classes with @Accessors")
@@ -239,7 +239,7 @@ struct AccessorClassTests {
     #expect(!said.contains("Unsuited.seal"), "\(said)")
   }
 
-  @Test("A list of accessors that is written by hand is checked too")
+  @Test("A handwritten list of accessors is checked too")
   func byHand() throws {
     let error = #expect(throws: PerdureError.self) { try Sandbox(ByHand.self) }
     #expect(

@@ -123,7 +123,8 @@ struct ContextParityTests {
     #expect(kept == nil)
   }
 
-  @Test("X4 A fault whose row was removed counts as deleted, or fails the next fetch and save")
+  @Test(
+    "X4 A fault whose row was removed counts as deleted, or fails fetches and saves if the context is set so")
   func inaccessibleFaults() throws {
     let (jar, kept) = (try jar("salt"), try jar("rye"))
     let readers = [container.newContext(), container.newContext()]
@@ -147,7 +148,7 @@ struct ContextParityTests {
     #expect(try readers[1].count(for: FetchRequest<Jar>()) == 1)
   }
 
-  @Test("X12 refreshAllObjects keeps changes, and all other objects become faults")
+  @Test("X12 refreshAllObjects keeps changes, and unchanged objects become faults")
   func refreshAll() throws {
     let (changed, clean) = (try jar("a"), try jar("b"))
     changed.content = "mine"

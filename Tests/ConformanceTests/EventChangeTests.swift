@@ -56,7 +56,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 The event of a new object has the changed values and their defaults, until a rollback")
+  @Test("X2 The event of a new object has the changed properties with their earlier values, until a rollback")
   func inserted() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")

@@ -119,7 +119,7 @@ struct KeyedValueTests {
     }
   }
 
-  /// A sheet whose attributes have values that are not in the table.
+  /// A sheet whose numbers have a value that is not in the table.
   private func sheet(_ context: ManagedObjectContext) -> PaperForm {
     let sheet = PaperForm(context: context)
     (sheet.int16, sheet.int32, sheet.int64, sheet.int, sheet.shadow) = (9, 9, 9, 9, 9)
@@ -128,7 +128,7 @@ struct KeyedValueTests {
   }
 
   @Test(
-    "Both setters accept fitting values by name, and reject other values as errors"
+    "Both setters accept values that fit; for others, setCheckedValue throws, or the save after setValue"
   )
   func everyPair() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
@@ -191,7 +191,9 @@ struct KeyedValueTests {
     try context.save()
   }
 
-  @Test("Setting a primitive value that does not fit its attribute changes nothing, and the save reports it")
+  @Test(
+    "Setting a primitive value that does not fit its attribute changes nothing, and the save reports the value"
+  )
   func unfitPrimitives() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let sheet = sheet(context)
@@ -327,7 +329,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Key paths that are too long are rejected, and setting by a path sets each object once")
+  @Test("Key paths that are too long are rejected, and a path may lead to one object many times")
   func limitedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)

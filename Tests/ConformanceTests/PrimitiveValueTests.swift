@@ -80,7 +80,7 @@ struct PrimitiveValueTests {
     #expect(try container.newContext().same(register).revision == 3)
   }
 
-  @Test("X2 A primitive value of a pending object is rolled back with the object")
+  @Test("X2 A primitive value of an object with other unsaved changes is rolled back with them")
   func pending() throws {
     let container = try Sandbox(Register.self, RegisterEntry.self).container
     let context = container.newContext()

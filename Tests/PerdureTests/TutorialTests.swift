@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Compiles each code file of the tutorial separately. `ReadingListExampleTests` runs the last
-/// files.
+/// Compiles each numbered code file of the tutorial separately. `ReadingListExampleTests` runs the
+/// last files.
 @Suite(
   "The tutorial",
   .enabled(
@@ -17,7 +17,9 @@ struct TutorialTests {
     try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
   }
 
-  @Test("Each code file compiles", arguments: (1...12).map { String(format: "ReadingList-%02d.swift", $0) })
+  @Test(
+    "Each numbered code file compiles",
+    arguments: (1...12).map { String(format: "ReadingList-%02d.swift", $0) })
   func compiles(_ file: String) throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let result = try compiler.compile(try Self.text(file))

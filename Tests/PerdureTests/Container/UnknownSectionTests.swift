@@ -28,7 +28,7 @@ struct UnknownSectionTests {
     try context.save()
   }
 
-  /// Returns the stored model after `body` has changed it.
+  /// Changes the stored model by `body`, and returns the result.
   @discardableResult
   private func record(_ body: ([UInt8]) -> [UInt8] = { $0 }) throws -> [UInt8] {
     let store = try Store(at: path)
@@ -49,7 +49,7 @@ struct UnknownSectionTests {
     }
   }
 
-  /// The files of the store, except those that list the processes that have it open.
+  /// The files of the store, except `LOCK` and `READERS`.
   private func files() throws -> [String: Data] {
     var files: [String: Data] = [:]
     let names = try FileManager.default.contentsOfDirectory(atPath: path)

@@ -110,7 +110,7 @@ struct DeleteRuleTests {
     try expectWhole(container)
   }
 
-  @Test("Deleting the side with the reference updates the other side at once")
+  @Test("Deleting the side with the reference updates the other side before the save")
   func deleteSource() throws {
     let container = try Staff.container()
     let context = container.newContext()

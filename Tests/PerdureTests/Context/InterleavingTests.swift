@@ -4,11 +4,11 @@
 // store must have exactly the model's state. Then no link is lost, no key is used twice, and no
 // reference leads to a missing object.
 //
-// The two contexts are equivalent. Therefore no order of turns is run a second time with the
-// contexts exchanged. Edits are not visible to other contexts before they are saved. If each
-// context saves once, after three edits, only one number matters: the number of edits that the
-// later context makes before the earlier context saves. Each such number is run with every order of
-// the edits. All orders of turns are run with one order of the edits.
+// The two contexts are equivalent. Therefore each pair of programs is given to the contexts in one
+// way only. Edits are not visible to other contexts before they are saved. If each context saves
+// once, after three edits, only one number matters: the number of edits that the later context
+// makes before the earlier context saves. Each such number is run with every order of the edits.
+// All orders of turns are run with one order of the edits.
 
 import Perdure
 import PerdureModel

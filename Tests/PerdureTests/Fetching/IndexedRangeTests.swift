@@ -82,7 +82,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "The planner handles ranges of several indexes, candidate checks and further conditions",
+    "The planner handles conditions that are not one range of the only index on an attribute",
     arguments: [
       "place == 'a'", "floor == 1", "share > 1", "rank > 1 AND group == 'a'", "rank > 5 AND rank < 2",
       "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group LIKE 'a*'",
@@ -121,8 +121,8 @@ struct IndexedRangeTests {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.limit = 0 }) == nil)
   }
 
-  /// Compares the results of a fetch without a plan with those of the planner. An order forces a
-  /// plan.
+  /// Compares the results of a fetch without a plan with those of the planner. A sort descriptor
+  /// forces a plan. Returns the number of results.
   private func expectSame(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ entity: String,
     _ context: ManagedObjectContext

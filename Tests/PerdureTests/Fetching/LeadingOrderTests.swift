@@ -53,7 +53,8 @@ struct LeadingOrderTests {
     }
   }
 
-  @Test("If only pairs of 4,000 objects are equal in the first criterion, fewer than 200 rows are read")
+  @Test(
+    "If only pairs of 4,000 objects are equal in the first criterion, a limit of 5 needs fewer than 200 rows")
   func rows() throws {
     let context = try context(workers: 4000, salaries: 2000)
     let request = request(limit: 5)

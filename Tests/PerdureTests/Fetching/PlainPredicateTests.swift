@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Predicates that need no rewriting")
 struct PlainPredicateTests {
-  @Test("No pass of a fetch changes a plain predicate, except by simplifying it")
+  @Test("No pass of a fetch changes a plain predicate, except by simplifying it or fitting its constants")
   func passes() throws {
     let schema = try TestModel.schema(indexed: true)
     let now = Date(timeIntervalSinceReferenceDate: 1)

@@ -283,7 +283,7 @@ struct MergeInterleavingTests {
   }
 
   @Test(
-    "Any three of six edits of two contexts merge correctly in all interleavings with all policies",
+    "Three of six edits in each of two contexts merge as in a simple model, with every policy",
     arguments: PlayedPolicy.all)
   fileprivate func all(_ policy: PlayedPolicy) throws {
     var random = SeededGenerator.forTest("merge interleavings")

@@ -72,7 +72,7 @@ struct ChangesTests {
     #expect(company.workerCount == 0 && ofCompany["chief"] as? Employee === worker)
   }
 
-  @Test("A primitive value stays in the instance until another change of the object is saved")
+  @Test("A primitive value is saved only together with another change of the object")
   func primitives() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -56,7 +56,7 @@ struct OrderKeyTests {
   }
 
   @Test(
-    "The key between two random keys is deterministic, and is nil only if they are equal or have over 21 bytes"
+    "The key between two random keys is deterministic, and is nil only if they are equal or exceed 21 bytes"
   )
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")

@@ -1,5 +1,5 @@
-// Compares predicates over ordered relationships with arrays that the test maintains. It compares
-// them with unsaved changes, after some changes are saved, in another context, and in a child.
+// Compares predicates over ordered relationships with arrays that the test maintains. The
+// comparisons are made with unsaved changes, after saves, in another context, and in a child.
 
 import PerdureModel
 import PerdurePredicates

@@ -1,5 +1,3 @@
-// Compares every plan of a query with the definition of the query.
-
 import PerdurePredicates
 import Testing
 

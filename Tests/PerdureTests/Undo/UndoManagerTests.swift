@@ -19,7 +19,7 @@ struct UndoManagerTests {
     #expect(!scene.manager.canRedo && scene.manager.redoActionName == "")
   }
 
-  @Test("A name that is set inside a closure names its group, not that of the event or an earlier one")
+  @Test("A name that is set inside a closure names the closure's group, not the event's or an earlier one")
   func nameInside() throws {
     let scene = try UndoScene()
     let (context, manager, volume) = (scene.context, scene.manager, try scene.volume("One"))

@@ -137,7 +137,7 @@ struct UndoRulesAfterMergeTests {
     #expect(shelf.volumes.map(\.title).sorted() == ["a", "new"])
   }
 
-  @Test("If a merge applies the rules of a deletion in withoutUndo again, their changes cannot be undone")
+  @Test("If a merge applies the delete rules of a deletion in withoutUndo, their changes cannot be undone")
   func excludedDeletion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
