@@ -23,7 +23,7 @@ private class Pet: Animal {
   var weight: Double = 1
 }
 
-/// A class without macros, for entities with a name.
+/// A class without macros, for entities with an attribute `name`.
 private final class Named: ManagedObject {
   var title: String { value(forKey: "name") as? String ?? "" }
 }

@@ -49,7 +49,7 @@ struct DerivedKindTests {
     return (note, context)
   }
 
-  @Test("A read of a copied attribute by name returns the value of its property")
+  @Test("By name, a copied attribute has the same value as its property")
   func byName() throws {
     let (note, context) = try note()
     #expect(note.seen == note.sheet?.objectID && note.look == Look(theme: "dark"))

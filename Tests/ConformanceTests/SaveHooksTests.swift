@@ -52,7 +52,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Changes by willSave are validated and saved, and willSave is called again for changed objects")
+  @Test("X9 Changes by willSave are saved, and willSave is called again for changed objects")
   func mutatingWillSave() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))

@@ -7,7 +7,7 @@ import Testing
 @Suite("Uniqueness constraints of models")
 struct UniquenessTests {
   /// A person has a unique number, and a name that is unique in a town. A member also has a unique
-  /// badge.
+  /// badge, and a number that is unique in a town.
   private static func model() throws -> ManagedObjectModel {
     try ManagedObjectModel([
       EntityDescription(

@@ -226,7 +226,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A child's save does not conflict with its parent's earlier save, under any policy",
+    "A child's save does not conflict with its parent's earlier save",
     arguments: [
       MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump,
     ])

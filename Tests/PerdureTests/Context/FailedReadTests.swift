@@ -17,7 +17,8 @@ struct FailedReadTests {
     try sweep.check([.versions, .rows, .entries])
   }
 
-  /// Edits of every kind in one group, in the child if there is one.
+  /// Edits of values, links and positions, and an insertion, in one group, in the child if there is
+  /// one.
   private static func edit(_ scene: SweepScene) throws {
     let context = scene.child ?? scene.context
     let (first, second) = (try scene.shelf("S1", context), try scene.shelf("S2", context))

@@ -1,4 +1,5 @@
-// Each of two contexts makes three edits, in every order of their edits and saves.
+// Each of two contexts makes three edits, in every order of their edits and saves. A debug build
+// runs a random part of these orders.
 //
 // The changes of each acknowledged save are replayed on a model of a few sets. At the end, the
 // store must have exactly the model's state. Then no link is lost, no key is used twice, and no

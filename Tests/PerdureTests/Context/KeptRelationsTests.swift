@@ -38,7 +38,7 @@ struct KeptRelationsTests {
 
   private var names: Set<String> { Set((0..<Self.count).map { "w\($0)" }) }
 
-  @Test("A walk over cached relationships makes no requests to the store")
+  @Test("Reading cached relationships makes no requests to the store")
   func asksNothing() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)

@@ -34,7 +34,7 @@ private struct Search {
   }
 }
 
-@Suite("Neighbourhoods: objects with adjacent ids are read together in narrow walks")
+@Suite("Neighbourhoods: objects with adjacent ids are read together in walks through small groups")
 struct NeighbourhoodTests {
   private static let count = 640
 
@@ -109,7 +109,8 @@ struct NeighbourhoodTests {
     #expect(context.statistics.rowCount <= 2 * Self.count + 16)
   }
 
-  @Test("Only reads of near objects earn credit for neighbourhoods, and unused ones use up the credit")
+  @Test(
+    "Only reads of near objects earn credit for neighbourhoods, and unused neighbourhoods use up the credit")
   func credit() {
     var neighbourhoods = Neighbourhoods()
     func read(_ id: UInt64) -> Bool { neighbourhoods.shouldRead(around: ObjectReference(entity: 1, id: id)) }

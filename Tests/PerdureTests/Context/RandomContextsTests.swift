@@ -332,7 +332,7 @@ private final class World {
     try save(child, into: parent)
   }
 
-  /// The saved content of the state that the parent had when the child read it.
+  /// The saved content of the state of the store on which the child's view is based.
   private func shownByParent(of child: PartEditor) -> [PartState] {
     guard let view = child.context.core.viewState.view as? LayeredView else { return newest }
     return parts(at: view.base.sequence)

@@ -272,7 +272,7 @@ struct SaveTimeTests {
     #expect(page["edited"] is Date)
   }
 
-  @Test("A later model can change a date attribute from stored to set by saves and back, but not to a copy")
+  @Test("A stored date attribute can become one that saves set, and the reverse, but not a derived copy")
   func adopting() throws {
     let fileSystem = InMemoryFileSystem()
     func open(_ property: PropertyDescription) throws -> PersistentContainer {

@@ -261,7 +261,8 @@ struct MirroredStoreTests {
     }
   }
 
-  /// Returns the preconditions that fail for a change without rows, based on an older view.
+  /// Returns for each precondition whether it fails, in a change without rows that is based on an
+  /// older view.
   private func failed(
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
   ) throws -> [Bool] {

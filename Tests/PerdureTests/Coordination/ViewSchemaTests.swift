@@ -1,4 +1,4 @@
-// One store has states whose rows have different layouts. These tests read both.
+// One store has states whose rows have different layouts. These tests read rows of both layouts.
 
 import Perdure
 import PerdureLog

@@ -204,7 +204,7 @@ struct PartialIndexTests {
   // MARK: Model errors
 
   @Test(
-    "If an index's predicate uses more than stored attributes, it is a model error",
+    "An index predicate that is invalid or uses derived, transient or related values is a model error",
     arguments: [
       "parts.@count > 1", "ANY parts.size == 1", "whole.size == 1", "whole == SELF", "size == extra",
       "size + 1 == 2", "name MATCHES 'a.*'", "due > now()", "missing == 1", "size == 'a'", "name > 5",

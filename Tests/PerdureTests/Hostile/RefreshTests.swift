@@ -62,7 +62,7 @@ struct RefreshTests {
     #expect(worker.projects.count == 1 && worker.bookmarks.count == 1 && worker.friends.count == 1)
   }
 
-  @Test("If two contexts set one object's partner, the later change applies after a refresh")
+  @Test("If another context has saved a different partner of an object, a refresh keeps the unsaved partner")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -81,7 +81,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("In a one-to-one self-relationship, the later change also applies after a refresh")
+  @Test("In a one-to-one self-relationship, a refresh also keeps the unsaved partner")
   func ownInverse() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -26,7 +26,7 @@ struct DecimalAttributeTests {
     return container.newContext()
   }
 
-  @Test("A default equals its decimal literal exactly, and a query with the same literal finds it")
+  @Test("A default equals its decimal literal exactly, and a query with the same literal finds the object")
   func defaults() throws {
     let context = try context()
     let article = Article(context: context)

@@ -177,7 +177,7 @@ struct SnapshotTests {
     "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
   }
 
-  @Test("An id can be made from a URI, as text or URL, only if the URI's store is open")
+  @Test("A container finds the id of a URI, as text or URL, only if the URI's store is open")
   func uris() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -196,7 +196,7 @@ struct SnapshotTests {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "https://example.org"))) == nil)
   }
 
-  @Test("Any entity name without a slash can be used in the URLs of ids")
+  @Test("Entity names in any script can be used in the URLs of ids")
   func foreignNames() throws {
     let names = ["Größe", "AA", "名前"]
     let model = try ManagedObjectModel(names.map { EntityDescription($0, properties: [.string("x")]) })

@@ -53,8 +53,8 @@ struct PlainLists {
 
 // MARK: - Conditions
 
-/// An operator between two values. One value may be missing. nil and NaN equal only themselves, and
-/// have no order.
+/// An operator between two values, each of which may be missing. nil and NaN equal only themselves,
+/// and have no order.
 enum PlainOperator: String, CaseIterable {
   case equal = "=="
   case notEqual = "!="

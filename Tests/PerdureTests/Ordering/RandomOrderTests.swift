@@ -205,8 +205,8 @@ private struct OrderWorld {
     trace.append("rollback")
   }
 
-  /// Another context appends to a list and moves the first item to the end. At that time, this
-  /// context has no unsaved changes.
+  /// Another context appends to a list and moves the first item to the end. This context saves
+  /// first, so it has no unsaved changes.
   private mutating func changeElsewhere() throws {
     try save()
     let other = container.newContext()

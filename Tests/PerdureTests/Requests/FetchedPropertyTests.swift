@@ -260,7 +260,8 @@ struct FetchedPropertyTests {
     #expect(error?.code == .fetchedProperty)
   }
 
-  @Test("A failed fetch reads as empty, and fetches and saves throw its error until a rollback")
+  @Test(
+    "A fetched property whose fetch fails is empty, and fetches and saves throw the error until a rollback")
   func failing() throws {
     let wrong = FetchedPropertyDescription("wrong", "Message", "text == 3", isCached: false)
     let context = try container(wrong).newContext()

@@ -1,5 +1,3 @@
-// A small model written for one test, with one context, and objects that are used by name.
-
 import Perdure
 import PerdureModel
 import Testing

@@ -1,5 +1,3 @@
-// Random values of each kind.
-
 import FoundationEssentials
 import Perdure
 import PerdurePredicates

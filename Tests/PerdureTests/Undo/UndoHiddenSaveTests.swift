@@ -219,7 +219,8 @@ struct UndoHiddenSaveTests {
     #expect(!volume.isDeleted)
   }
 
-  @Test("The undo of an unsaved edit of a to-one relationship conflicts with a saved target that it hides")
+  @Test(
+    "The undo of an unsaved edit of a to-one relationship conflicts with a saved target that the edit hides")
   func reference() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -363,7 +364,8 @@ struct UndoHiddenSaveTests {
     #expect(found.map(\.current) == [.string("Theirs")])
   }
 
-  @Test("A hidden save is no conflict after its edit was discarded and the old value was saved again")
+  @Test(
+    "A hidden save is no conflict after the edit that hid it was discarded and the old value was saved again")
   func savedAgain() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -407,7 +409,7 @@ struct UndoHiddenSaveTests {
   }
 
   @Test(
-    "The undo of an unsaved one-to-one link conflicts with a saved link that it hides",
+    "The undo of an unsaved one-to-one link conflicts with a saved link that the unsaved link hides",
     arguments: [false, true])
   func partner(inserts: Bool) throws {
     let scene = try UndoScene()

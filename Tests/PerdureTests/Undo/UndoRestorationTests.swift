@@ -83,7 +83,7 @@ struct UndoRestorationTests {
     #expect(saved.twin?.objectID == twin.objectID && saved.twin?.twin === saved)
   }
 
-  @Test("awake(fromSnapshotEvents:) is called once for an object, and not for removed objects")
+  @Test("An undo calls awake(fromSnapshotEvents:) once for an object, and not for removed objects")
   func events() throws {
     let scene = try LooseScene()
     let (context, page) = (scene.context, try scene.page())
@@ -101,7 +101,7 @@ struct UndoRestorationTests {
   }
 
   @Test(
-    "awake(fromSnapshotEvents:) is called for an instance whose object was removed by a save",
+    "The undo of a saved deletion calls awake(fromSnapshotEvents:) of the removed instance",
     arguments: [false, true])
   func eventOfSavedDeletion(_ isFault: Bool) throws {
     let scene = try LooseScene()
