@@ -167,7 +167,7 @@ struct CustomAccessorTests {
     #expect(refusals(context) == ["1610 size"])
   }
 
-  @Test("The stored value does not count as changed until the program calls willChangeValue")
+  @Test("Setting the primitive value is a change only between willChangeValue and didChangeValue")
   func primitive() throws {
     let context = try context()
     let event = Event(context: context)

@@ -85,7 +85,7 @@ struct UnreadableParentTests {
     #expect(failures > 0)
   }
 
-  @Test("Observers of the parent's undo manager are called after the child's save, and see it")
+  @Test("Observers of the parent's undo manager are called after the child's save, and see the saved values")
   func observers() throws {
     let container = try Staff.container()
     let parent = container.newContext()

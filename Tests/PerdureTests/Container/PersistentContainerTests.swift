@@ -224,7 +224,7 @@ struct PersistentContainerTests {
     }
   }
 
-  @Test("A class whose property positions differ from the model's is refused")
+  @Test("A class whose properties differ from the model's in position or type is refused")
   func otherModel() throws {
     for properties in [
       [.string("right"), .string("left")], [.string("left"), .int64("right")],

@@ -1,4 +1,4 @@
-// Reads of operations fail. With `PERDURE_STEPS`, every read fails in one run; otherwise only some
+// Reads of operations fail. With `PERDURE_STEPS`, there are runs for every read; otherwise for some
 // random reads.
 
 import PerdurePredicates
@@ -74,7 +74,8 @@ struct FailedReadTests {
     }
   }
 
-  @Test("A child's save is complete, or throws and changes neither the parent nor its groups")
+  @Test(
+    "A child's save is complete, or throws without effect on the parent and its groups, or needs a rollback")
   func childSave() throws {
     for (name, edit) in [("edit", Self.edit), ("delete", Self.delete)] {
       let prepare = { (scene: SweepScene) in

@@ -245,7 +245,7 @@ struct RelationshipSequenceTests {
     try after.save()
   }
 
-  @Test("A removed link stays removed after other contexts' saves, for any slots of its ends")
+  @Test("A removed link stays removed after another context's save, even if its ends have different slots")
   func takenApart() throws {
     let scene = try ModelScene(
       EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left")]),

@@ -87,7 +87,7 @@ struct RowTests {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
       if random.chance(30) { bytes.removeLast(Int.random(in: 0...bytes.count, using: &random)) }
-      // The array has exactly this size, so that a sanitizer detects reads beyond the end.
+      // The array ends with the row, so that a sanitizer detects reads beyond the end.
       do {
         try view(bytes, layouts) { row in
           passed += 1

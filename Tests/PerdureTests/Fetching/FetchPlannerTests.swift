@@ -183,7 +183,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A unique index serves a sort order only if it has the keys of all objects")
+  @Test("A unique index serves a sort order, and an equality with its key")
   func uniqueOrder() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(

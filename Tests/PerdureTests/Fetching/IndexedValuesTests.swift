@@ -1,5 +1,5 @@
-// Compares fetches after a save, which use indexes, with fetches before it, which evaluate each
-// unsaved object. The values are at the limits of their types.
+// Compares fetches before and after a save. Before the save, fetches evaluate each unsaved object.
+// After the save, fetches use indexes. The values are at the limits of their types.
 
 import FoundationEssentials
 import PerdureModel

@@ -107,7 +107,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("The message names the operator of the format string")
+  @Test("The error about a wrong operand names the operator of the format string")
   func operatorAsWritten() throws {
     let (context, _, _) = try context()
     for (format, start) in [

@@ -168,7 +168,7 @@ struct TextIndexTests {
     #expect(title == "index Item.canonical:(name) descending+size")
   }
 
-  /// A schema without indexes, and one with an index of each kind.
+  /// A schema without indexes, and schemas that each have an index of one kind.
   private static func wildcardSchemas() throws -> [StoreSchema] {
     try [
       schema([]), schema([[.init("name")]]), schema([[.init("name", ascending: false)]]),

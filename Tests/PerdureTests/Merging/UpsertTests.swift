@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Merging: uniqueness constraints and upsert")
 struct UpsertTests {
-  /// Returns two contexts. The first has an unsaved worker with the email x. The other has not read
-  /// this worker.
+  /// Returns two contexts. `there` has an unsaved worker with the email x. `here` has not read this
+  /// worker.
   private func scene(
     _ policy: MergePolicy
   ) throws -> (
@@ -133,7 +133,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("An ambiguous merge target, and values for another entity, fail with 133021")
+  @Test("An ambiguous merge target fails with 133021, and a merge into an object of another entity fails")
   func ambiguous() throws {
     let container = try Self.catalogue()
     let there = container.newContext()

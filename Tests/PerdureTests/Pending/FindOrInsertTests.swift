@@ -198,7 +198,7 @@ struct FindOrInsertTests {
     #expect(try context.count(for: KeyedPart.fetchRequest()) == 1)
   }
 
-  @Test("If the closure throws, an undo restores the links that it has removed from other objects")
+  @Test("If the closure throws, an undo restores the links that the closure has removed from other objects")
   func refusedInUndoGroup() throws {
     let context = try context()
     let (part, before) = (try savedPart(in: context), KeyedOwner(context: context))

@@ -1,4 +1,4 @@
-// Compares fetches of a context with unsaved changes with the reference evaluator. The evaluator
+// Compares fetches over unsaved changes with the results of the reference evaluator. The evaluator
 // evaluates every object in the state that the context shows.
 
 import PerdurePredicates

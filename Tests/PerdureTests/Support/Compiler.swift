@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// The compiler that built these tests, and the folder with their modules.
+/// The first swiftc in PATH, and the folder with the modules of these tests.
 struct Compiler {
   let executable: String
   let modules: String

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Perdure
 
-/// The objects of one run, which are the same in every run.
+/// The container, contexts and objects of one run. Each run begins with the same content.
 final class SweepScene {
   let container: PersistentContainer
   let failing: UnreadableStore.Switch
@@ -129,7 +129,8 @@ struct FailedReadSweep {
   /// Prepares a scene. All its reads succeed.
   let prepare: (SweepScene) throws -> Void
   let operation: (SweepScene) throws -> Void
-  /// Whether a failure may demand a rollback. Otherwise the operation throws and changes nothing.
+  /// Whether a failure may demand a rollback of `context`. Otherwise the operation throws and
+  /// changes nothing in `context`. A child may always demand a rollback.
   let mayAskForRollback: Bool
 
   private struct Outcome {

@@ -164,7 +164,8 @@ struct ForkedCall {
     ]
   }
 
-  /// - Returns: Nil if the call threw an error with the code, and `.forked` as its cause.
+  /// - Returns: Nil if the call threw an error with the code, and `.forked` as its cause. Otherwise
+  ///   a description of the result.
   func complaint(_ parent: ForkedParent) -> String? {
     do { try body(parent) } catch {
       let code = (error as? PerdureError)?.code
@@ -175,8 +176,8 @@ struct ForkedCall {
   }
 }
 
-/// Throws if a condition is false. An exit test transfers the comments of issues, but not errors.
-/// Therefore the issue's comment has the error's description.
+/// Records an issue and throws if a condition is false. An exit test transfers the comments of
+/// issues, but not errors. Therefore the issue's comment has the error's description.
 func expectInFork(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosure () -> String) throws {
   if try isTrue() { return }
   let violation = Violation(what())

@@ -4,7 +4,7 @@ import Testing
 @Suite("Undo of saved deletions of objects that another context had changed")
 struct UndoMergedDeletionTests {
   @Test(
-    "A value that was merged before the deletion was saved is restored, or the undo is a conflict",
+    "A value that was merged before or in the save of the deletion is restored, or the undo is a conflict",
     arguments: [false, true])
   func value(_ mergesAtSave: Bool) throws {
     let scene = try UndoScene()
