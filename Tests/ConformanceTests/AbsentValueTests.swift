@@ -190,7 +190,7 @@ struct AbsentValueTests {
     #expect(throws: PerdureError.self) { try sign.checkedValue(forKey: "style") }
   }
 
-  @Test("In a typed snapshot, the removed target of a required to-one relationship has no values")
+  @Test("In a typed snapshot, the removed target of a required relationship has initial values or zeros")
   func snapshotOfTarget() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let (mine, theirs) = (container.newContext(), container.newContext())

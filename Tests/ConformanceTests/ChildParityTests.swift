@@ -82,7 +82,7 @@ struct ChildParityTests {
     #expect(try container.newContext().existingObject(with: new.objectID).objectID == new.objectID)
   }
 
-  @Test("X15 Hooks are called by the child's save, and not again in the parent")
+  @Test("X15 Hooks are called in the child, and awakeFromInsert is not called again in the parent")
   func hooks() throws {
     let child = context.newChildContext()
     let jar = Jar(context: child)

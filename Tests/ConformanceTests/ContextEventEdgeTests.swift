@@ -156,7 +156,7 @@ struct ContextEventEdgeTests {
     var events = background.events().makeAsyncIterator()
     letter.text = "one"
     try context.save()
-    // Waits until the automatic merge was skipped, because the context is pinned.
+    // Waits until the context has skipped the automatic merge, because it is pinned.
     try background.performAndWait { _ in }
     try await background.perform { try $0.setQueryGeneration(from: nil) }
     #expect(await events.next()?.updatedObjectIDs == [id])

@@ -37,7 +37,7 @@ struct ContextEventTests {
     return (diary, context.observe { diary.notes.append($0) })
   }
 
-  @Test("X11 An observer may retain its own observation")
+  @Test("X11 An observer that retains its own observation does not keep the context alive")
   func ownedObservation() throws {
     final class Owner {
       var observation: ContextObservation?

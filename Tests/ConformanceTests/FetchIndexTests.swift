@@ -62,7 +62,7 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 A compound index serves requests for its prefixes, and sorting by them in any directions")
+  @Test("M10 A compound index serves requests for its prefixes, and sorting in its own or the reverse order")
   func compound() throws {
     let index = FetchIndexDescription(
       "author_year", [.init("author"), .init("year", ascending: false), .init("title")])

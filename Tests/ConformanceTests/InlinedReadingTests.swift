@@ -102,7 +102,7 @@ import Testing
   override func didTurnIntoFault() { Self.log?.entries.append("didTurnIntoFault \(title) \(size)") }
 }
 
-/// The last strong reference to an object.
+/// Holds a strong reference to an object until a test removes it.
 // Unchecked: a test uses it in one task.
 private final class Owner<Object: ManagedObject>: @unchecked Sendable {
   var object: Object?
@@ -119,7 +119,7 @@ struct InlinedReadingTests {
     return sum
   }
 
-  /// Returns two contexts with the same three gauges, 1 to 3, in one panel.
+  /// Returns a sandbox, and a context of it with three gauges, 1 to 3, in one panel.
   private func scene() throws -> (Sandbox, ManagedObjectContext, [Gauge]) {
     let sandbox = try Sandbox(Gauge.self, Panel.self)
     let setup = sandbox.container.newContext()

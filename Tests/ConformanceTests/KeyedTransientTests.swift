@@ -57,7 +57,7 @@ struct KeyedTransientTests {
     .joined(separator: " ")
   }
 
-  @Test("Both setters refuse a value of another type, and the property keeps its value")
+  @Test("Every setter by name refuses a value of another type, and the property keeps its value")
   func everyPair() throws {
     let context = try Sandbox(Sheet.self).container.newContext()
     for (value, fits) in Self.table {

@@ -28,7 +28,7 @@ struct LongValueTests {
     #expect(!texts.isEmpty && texts.allSatisfy { $0.count < 1_000 }, place)
   }
 
-  @Test("A conflict about long texts shows the beginnings of the three values")
+  @Test("A conflict about long texts has the whole values, and shows only their beginnings")
   func conflict() throws {
     let (mine, theirs) = (container.newContext(), container.newContext())
     let bill = Bill(context: theirs)
@@ -46,7 +46,7 @@ struct LongValueTests {
     expectShort("conflict") { try mine.save() }
   }
 
-  @Test("For a long key, the error shows only its beginning")
+  @Test("An error about a long key is short")
   func keys() throws {
     let context = container.newContext()
     let bill = Bill(context: context)
@@ -73,7 +73,7 @@ struct LongValueTests {
     expectShort("entity") { _ = try context.fetch(FetchRequest<ManagedObject>(entityName: key)) }
   }
 
-  @Test("For a long value, text or type name in a format string, the error shows only its beginning")
+  @Test("An error about a long value or name in a format string is short")
   func formats() throws {
     let context = container.newContext()
     let long = Self.long

@@ -51,7 +51,7 @@ struct MergedEventTests {
     }
   }
 
-  @Test("X16 A context that merges automatically reports exactly the changes that the other context saves")
+  @Test("X16 An automatic merge reports exactly the insertions and updates that the other context has saved")
   func random() throws {
     var random = SeededGenerator.forTest("what is told of merging")
     for round in 0..<20 { try history(round, &random) }
@@ -93,7 +93,8 @@ struct MergedEventTests {
       try edit(side, step, &random)
       guard random.chance(25), !side.isPinned else { continue }
       side.context.processPendingChanges()
-      // A deleted object is reported only if the context has an instance of it at that time.
+      // A merge reports a deletion only if the context has an instance of the object. It must not
+      // report a deletion that the other context has not saved.
       let ended = side.ended.union(other.ended)
       #expect(side.merged.without(ended) == other.saved.without(ended), place)
       let gone = side.merged.byID.filter { $0.value == .deleted }.keys

@@ -36,7 +36,7 @@ final class RemovedInstanceHolder {
   var refused: [String] = []
   /// Whether the context may have refused a change that has no effect, or a change of an object
   /// that the next save deletes. If another context has removed the object, the test cannot know
-  /// this.
+  /// whether the change was refused.
   var mayHaveRefused = false
   /// The instances that accepted a name since the last save.
   var named: Set<Buyer> = []

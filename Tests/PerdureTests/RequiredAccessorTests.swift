@@ -33,7 +33,7 @@ struct RequiredAccessorTests {
     #expect(try messages("var tint: Tint { _transformed(0, (Tint).self) }").isEmpty)
   }
 
-  @Test("A transient attribute of any type must be optional or have a default")
+  @Test("A transient attribute of a type without a zero value must be optional or have an initial value")
   func transient() throws {
     let text = "A transient attribute of this type must be optional or have an initial value"
     #expect(try messages("var tint: Colour { _transient(0, (Colour).self) }").contains(text))

@@ -128,7 +128,7 @@ extension LayeredScene {
     #expect(found == Dictionary(uniqueKeysWithValues: all.enumerated().map { ($0, expected[$1]!) }))
   }
 
-  /// A walk that is stopped at an object passes no later object.
+  /// Checks that a visit that is stopped at an object passes no later object.
   private mutating func compareStops(
     of entity: UInt16, _ layered: any StoreView, _ all: [ObjectReference]
   ) throws {
@@ -150,7 +150,7 @@ extension LayeredScene {
     #expect(found == Array(all[...all.firstIndex(of: last)!]))
   }
 
-  /// A walk of an index that is stopped at an entry passes no later entry.
+  /// Checks that a visit of an index that is stopped at an entry passes no later entry.
   private mutating func compareStops(
     of index: StoreIndex, name: String, _ layered: any StoreView, _ all: [LayerEntry]
   ) throws {

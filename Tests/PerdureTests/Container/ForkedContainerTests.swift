@@ -22,7 +22,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A child process keeps the loaded values and counts of the fork, and its faults have no values")
+  @Test("A child process keeps the values and counts from before the fork, and its faults have no values")
   func values() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -67,7 +67,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A container for reading is refused in a child process, and its parent can still read")
+  @Test("A fetch in a read-only container is refused in a child process, and the parent can still read")
   func readers() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

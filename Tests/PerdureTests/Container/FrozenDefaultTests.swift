@@ -58,7 +58,7 @@ struct FrozenDefaultTests {
       uniqueKeysWithValues: users.map { ($0["name"] as? String ?? "", $0["wantsMail"] as? Bool ?? false) })
   }
 
-  /// The definitions of all indexes, and the last commit.
+  /// Verifies the store, and returns the definitions of all indexes and the last commit.
   private func state() throws -> (definitions: [PerdureLog.IndexDefinition], sequence: UInt64) {
     var options = StoreOptions()
     options.isReadOnly = true

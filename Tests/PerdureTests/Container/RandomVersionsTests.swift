@@ -10,9 +10,9 @@ private struct Grown {
   let name: String
   let type: AttributeType
   let isOptional: Bool
-  /// Whether the parent entity declares it.
+  /// Whether the parent entity declares the property.
   let isInherited: Bool
-  /// Whether it is the element `v` of a composite attribute.
+  /// Whether the property is the element `v` of a composite attribute.
   let isElement: Bool
   var defaultValue: DefaultValue?
 

@@ -25,7 +25,8 @@ struct ReplacementTests {
     try store.close()
   }
 
-  /// The content of a store that is opened for writing, or "nothing" for a new store.
+  /// The content of a store that is opened for writing, "nothing" for a new store, or "a part" if a
+  /// row is missing.
   private func content(_ path: String, _ disk: any FileSystem) throws -> String {
     let store = try Store(at: path, options: options(disk))
     defer { try? store.close() }
@@ -154,7 +155,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "After a store is destroyed, the copy of an unfinished replacement does not appear at its path")
+    "After a store is destroyed, the copy of an unfinished replacement does not appear at the store's path")
   func abandoned() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)

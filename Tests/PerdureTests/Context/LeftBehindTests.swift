@@ -143,7 +143,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("A fetch finds no object whose deletion is pending and denied, and follows no link to it")
+  @Test("A fetch follows no link to an object whose deletion is pending and denied")
   func fetchedThrough() throws {
     let scene = try Scene(.nullify, .deny, linked: 1)
     let child = scene.children[0]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Siblings: the size of their cache does not depend on the length of a walk")
+@Suite("The size of the sibling cache does not depend on the number of relationships that are followed")
 struct SiblingLimitTests {
   /// Creates lists of workers. The mentor of each worker is the worker created before it. The head
   /// of a list is created last.
@@ -26,7 +26,7 @@ struct SiblingLimitTests {
     try context.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: "name == 'head'")))
   }
 
-  @Test("A walk along one of several lists keeps the cache small and ends without recursion")
+  @Test("Following a list of 20,000 objects keeps few blocks in memory, and no block after the release")
   func list() throws {
     let length = 20_000
     let context = try lists(2, length: length).newContext()
@@ -49,7 +49,7 @@ struct SiblingLimitTests {
   }
 
   @Test(
-    "Walks along parallel lists share requests, up to the number of steps for which siblings are followed")
+    "The first five steps along ten parallel lists need at most one request for each step")
   func sideBySide() throws {
     let context = try lists(10, length: 20).newContext()
     let heads = try heads(context)

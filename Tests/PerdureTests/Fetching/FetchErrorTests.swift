@@ -82,7 +82,7 @@ struct FetchErrorTests {
     #expect(try error("ANY age == 1")?.code == .notARelationship)
   }
 
-  @Test("Aggregates over objects and sums of texts are refused")
+  @Test("Aggregates over objects, and sums and averages of texts and dates, are refused")
   func aggregates() throws {
     for format in [
       "tags.@sum.holders > 1", "employees.@avg.boss > 1", "employees.@min.company == nil",
@@ -160,7 +160,7 @@ struct FetchErrorTests {
     #expect(try error("TRUEPREDICATE", order: [FetchOrder("agee")])?.suggestions == ["age"])
   }
 
-  @Test("A negative offset or limit is an error")
+  @Test("A negative limit is an error")
   func window() throws {
     #expect(try error("TRUEPREDICATE", limit: -1)?.code == .invalidWindow)
   }

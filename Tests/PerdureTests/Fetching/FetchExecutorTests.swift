@@ -14,7 +14,7 @@ struct FetchExecutorTests {
     var used: [String: Int] = [:]
     let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder", "union", "lead"]
     // The test proves nothing about an access path that no query used. It continues until queries
-    // have used all of them, for at most 20 rounds.
+    // have used every access path, for at most 20 rounds.
     for round in 0..<20 where round < LongRun.count(3) || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {

@@ -424,7 +424,8 @@ struct GenericQueryTests {
     try check(Ship.self)
   }
 
-  @Test("A property that reads several relationships is an error; a property that reads only one is not")
+  @Test(
+    "A property that does not return exactly one relationship is an error in a query; an alias of one is not")
   func computedRelationships() throws {
     let container = try PersistentContainer(
       name: "Boxes", classes: [Box.self, Item.self], description: .inMemory)

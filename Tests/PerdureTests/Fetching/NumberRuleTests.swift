@@ -47,7 +47,8 @@ struct NumberRuleTests {
     return try context.fetch(FetchRequest<Figure>(predicate: predicate)).map(\.number).sorted()
   }
 
-  /// Returns the objects for which a comparison of two values is true, without a query.
+  /// Returns the numbers of the objects for which a comparison of two values is true, without a
+  /// query.
   private func expected(
     _ figures: [Figure], _ name: String, _ op: String, _ other: (Figure) -> Value
   ) -> [Int] {
@@ -201,7 +202,8 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A Float property equals a Double property of its value, but no Decimal of its printed digits")
+  @Test(
+    "A Float property equals a Double property of its value, but no Decimal property of its printed digits")
   func widening() throws {
     let context = try context()
     let figure = Figure(context: context)

@@ -93,7 +93,7 @@ struct QuerySpellingTests {
     }
   }
 
-  @Test("A fetch finds the same objects as the query's closure, evaluated in Swift on random objects")
+  @Test("On random objects, a fetch finds the objects for which the condition is true in Swift")
   func answers() throws {
     var random = SeededGenerator.forTest("spellings of queries")
     let container = try PersistentContainer(

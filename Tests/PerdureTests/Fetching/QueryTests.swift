@@ -184,7 +184,7 @@ struct QueryTests {
     #expect(text { $0.is(ObjectReference(rawValue: 3)) } == "SELF == REFERENCE(\"3\")")
   }
 
-  @Test("Operations on collections become counts and subqueries with separate variables")
+  @Test("Operations on collections become aggregates, and subqueries with separate variables")
   func collections() throws {
     #expect(text { $0.tags.count > 2 } == "tags.@count > 2")
     #expect(text { $0.tags.isEmpty } == "tags.@count == 0")

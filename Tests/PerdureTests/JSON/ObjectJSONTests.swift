@@ -228,7 +228,7 @@ struct ObjectJSONTests {
     #expect(member.email == "person@x")
   }
 
-  @Test("A relationship is not written if the unique value of its object is itself a JSON object")
+  @Test("A relationship is not written as a key if the unique value of the related object is a JSON object")
   func codableKey() throws {
     let context = try context()
     let boss = Boss(context: context, code: Extra(note: "n"), title: "Chief")
@@ -272,7 +272,7 @@ struct ObjectJSONTests {
     #expect(try context.decode(Firm.self, from: data) === firm)
   }
 
-  @Test("Random bytes of JSON are decoded or refused, and a refusal changes nothing")
+  @Test("JSON with randomly changed bytes is decoded or refused, and a refusal changes nothing")
   func hostile() throws {
     let context = try context()
     var random = SeededGenerator.forTest("damaged JSON of objects")
@@ -337,7 +337,7 @@ struct ObjectJSONTests {
     #expect(try context.decode(Firm.self, from: company) === acme && Array(acme.workers) == [ada, ben])
   }
 
-  @Test("The strategies of encoder and decoder apply, and their user info is restored afterwards")
+  @Test("The strategies of encoder and decoder apply, and the decoder's user info is restored afterwards")
   func strategies() throws {
     let context = try context()
     let encoder = JSONEncoder()

@@ -138,7 +138,7 @@ struct EntityMacroTests {
     #expect(Pair.compositeElements.map(\.versionHashModifier) == ["l"])
   }
 
-  @Test("Every type of attribute can have a default or be optional")
+  @Test("Attributes of many types can have a default or be optional")
   func attributes() {
     #expect(
       Cattery.entityDescription.properties == [

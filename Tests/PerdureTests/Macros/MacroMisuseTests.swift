@@ -87,7 +87,7 @@ struct MacroMisuseTests {
     @Entity final class Rule: ManagedObject { @Relationship(deleteRule: .no) var a: Good? } // error: no member 'no'
     """
 
-  /// A message with its line, or its origin in the generated code.
+  /// A message with its file and line. Generated code has its own files.
   private struct Message {
     let file: String
     let line: Int
@@ -115,7 +115,7 @@ struct MacroMisuseTests {
     }
   }
 
-  @Test("An error of the source is reported once, and the generated code adds no errors")
+  @Test("Misuse that a macro reports causes no further errors in the generated code")
   func once() throws {
     let known = Self.source.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !["Nothing:", "Objects:", "Rule:"].contains(where: $0.contains) }

@@ -149,7 +149,7 @@ struct PutBackTests {
   }
 
   @Test(
-    "If an object is merged into an object that is itself merged, it maps to the final object",
+    "In a chain of merges, `mergedObjectIDs` maps each object to the final object",
     arguments: [false, true])
   func chain(isSwapped: Bool) throws {
     func make(_ context: ManagedObjectContext, _ code: Int?, _ number: Int?) -> Ware {

@@ -92,7 +92,9 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("An attribute without a value reads as the case with raw value zero, or else as the first case")
+  @Test(
+    "Without a value, an attribute without a zero case reads as the first case, and an optional one as nil"
+  )
   func zero() throws {
     try inDirectory { directory in
       let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Merges into a context with unsaved changes")
 struct MergeBesideChangesTests {
-  @Test("A merge that visits no unsaved change has the result of a merge that visits each of them")
+  @Test("A merge has the same result whether it visits no unsaved change or every unsaved change")
   func likeFullMerge() throws {
     var random = SeededGenerator.forTest("merges beside changes")
     var counts = MergeScene.Counts()
@@ -36,7 +36,7 @@ struct MergeBesideChangesTests {
     try here.save()
     ada.company = acme
     // The reference is set back to its saved value, so the row still refers to the address. The
-    // rule `.noAction` does not clear it.
+    // rule `.noAction` does not clear the reference.
     ada.address = nil
     ada.address = address
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary == 1000"))

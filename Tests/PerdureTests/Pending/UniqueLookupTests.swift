@@ -51,7 +51,7 @@ struct UniqueLookupTests {
     }
   }
 
-  /// The other context can have saved the same key.
+  /// Saves, or rolls back if the save fails, because the other context can have saved the same key.
   private func save(_ context: ManagedObjectContext) {
     do { try context.save() } catch { context.rollback() }
   }
@@ -108,7 +108,7 @@ struct UniqueLookupTests {
     #expect(context.statistics.since(before) == expected)
   }
 
-  @Test("A lookup by an attribute that is not unique throws an error that names it, each time")
+  @Test("A lookup by an attribute that is not unique throws an error that names the attribute, each time")
   func notUnique() throws {
     let context = try Staff.context()
     for _ in 0..<2 {

@@ -1,4 +1,4 @@
-// A context on a model with every kind of index, and random edits of it.
+// A context that makes random edits. Its model has every kind of index.
 
 import PerdurePredicates
 import PerdureTestSupport

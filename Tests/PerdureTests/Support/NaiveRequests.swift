@@ -50,7 +50,8 @@ final class NaiveRequests: Sendable {
   /// Counts a request.
   ///
   /// - Parameter sequence: The sequence number of the view; nil for a request to the store.
-  /// - Throws: `Failure`, or `StoreViewExpired`.
+  /// - Throws: `Failure` if a test has chosen this request to fail, or `StoreViewExpired` if the
+  ///   view has expired.
   func begin(_ kind: Kind, at sequence: UInt64?) throws {
     try state.withLock { state in
       if state.depth > 0 { return }

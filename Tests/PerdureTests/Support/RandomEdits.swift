@@ -37,7 +37,8 @@ extension RandomEdits {
     return try draw(end.entity, number).map { ($0, end) }
   }
 
-  /// Connects two objects, or disconnects them if they are connected.
+  /// Connects two objects. If they are connected, disconnects them or moves the member. Sometimes
+  /// sets a relationship to nil.
   mutating func change(_ number: Int) throws {
     guard let (owner, end) = try drawEnd(number) else { return }
     guard let target = random.chance(80) ? try draw(end.destination, number) : nil else {

@@ -1,4 +1,5 @@
-// A small model with every kind of relationship. Its accessors are written by hand.
+// A small model with every kind of relationship except ordered ones. Its accessors are written by
+// hand.
 
 import FoundationEssentials
 import Perdure

@@ -305,7 +305,7 @@ extension UndoRulesDesk {
     }
   }
 
-  /// A random object of a type.
+  /// Returns a random object of a type, or nil if there is none.
   func pick<T: ManagedObject>(_ type: T.Type, _ context: ManagedObjectContext) throws -> T? {
     let found = try everything(context).compactMap { $0 as? T }
     if found.isEmpty { return nil }

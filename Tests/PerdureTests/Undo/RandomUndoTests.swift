@@ -62,7 +62,7 @@ private final class UndoWorld {
   private let context: ManagedObjectContext
   /// The editors of the context, one for each part.
   private let editors: [PartEditor]
-  /// A context that changes other objects.
+  /// The editor of another context. It changes other objects.
   private let other: PartEditor
   private var othersStored: PartState
   private let manager = ContextUndoManager(levelsOfUndo: 0, byteLimit: 0)

@@ -7,8 +7,8 @@ import Testing
   var title: String = ""
   var note: String = ""
 
-  /// Rolls back after a merge of another context's save, if this context has an undo manager. Only
-  /// one context has one.
+  /// Rolls back and sets an invalid title after a merge of another context's save, but only in the
+  /// context that has an undo manager.
   override func willSave() {
     guard let context = managedObjectContext, context.undoManager != nil else { return }
     if note == "there", title != "invalid" {

@@ -74,8 +74,8 @@ struct UndoKeptReferenceTests {
   /// After a save, the undo of the second group leaves the links out, and that of the first group
   /// restores them with the depot.
   ///
-  /// - Parameter isRepeated: Whether the undo of the second group changes anything, so that it can
-  ///   be redone.
+  /// - Parameter isRepeated: Whether the undo of the second group changes anything, so that this
+  ///   undo can be redone.
   private func checkAfterSave(isRepeated: Bool = true) throws {
     try context.save()
     for _ in 0..<(isRepeated ? 2 : 1) {

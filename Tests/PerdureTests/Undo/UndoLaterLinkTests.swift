@@ -2,7 +2,7 @@ import Testing
 
 @testable import Perdure
 
-/// As `UndoRulesAfterMergeTests.laterGroup`, with relationships.
+/// As `UndoRulesAfterMergeTests.laterGroup`, with relationships and a transient attribute.
 @Suite("Later edits of an object that a merge adds to an earlier deletion")
 struct UndoLaterLinkTests {
   enum Edit: CaseIterable {

@@ -121,7 +121,8 @@ struct UndoLifetimeTests {
     #expect(titles == ["Two", "One"])
   }
 
-  @Test("Above the limits the oldest groups are removed, and a group that is too large is discarded")
+  @Test(
+    "Above the limits the oldest groups are removed, and after a group above the byte limit no group remains")
   func bounds() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -162,7 +163,7 @@ struct UndoLifetimeTests {
     #expect(!scene.manager.canUndo && !scene.manager.canRedo)
   }
 
-  @Test("Observers of a manager are called after each group, undo and redo")
+  @Test("Observers of a manager are called after each group, undo, redo and removal")
   func observers() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -181,7 +182,7 @@ struct UndoLifetimeTests {
     #expect(heard == ["A/", "B/", "A/B", "B/", "/"])
   }
 
-  @Test("Edits of an observer of the manager belong to the event, even before a closure")
+  @Test("An undo also reverts the edits that an observer of the manager makes before a closure")
   func editingObserver() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -236,7 +237,8 @@ struct UndoLifetimeTests {
     try context.save()
   }
 
-  @Test("Calls in a group or a hook, or with another context's manager, stop the program with a message")
+  @Test(
+    "An undo in a group or a hook, or the use of another context's manager, stops the program with a message")
   func misuse() async {
     let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scene = try UndoScene()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Undo of objects whose unsaved changes are based on an older row")
 struct UndoOlderRowTests {
-  @Test("An undo keeps an unsaved edit of another property that equals the older row's value")
+  @Test("An undo keeps an unsaved edit that sets another property to the older row's value")
   func otherEdit() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Perdure
 
-/// The group "Edit" of one task begins before, and ends after, the group "Delete" of another one,
-/// which deletes the same object.
+/// The group "Edit" of one task begins before the group "Delete" of another task, and ends after
+/// it. Both groups are about the same object.
 @Suite("Overlapping groups that edit and delete one object")
 struct UndoOverlapTests {
   enum Edit: CaseIterable {

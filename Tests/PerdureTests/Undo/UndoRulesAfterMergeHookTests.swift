@@ -51,7 +51,8 @@ private struct CrateScene {
 
 @Suite("Undo of edits by prepareForDeletion, if delete rules are applied again after a merge")
 struct UndoRulesAfterMergeHookTests {
-  @Test("Edits by prepareForDeletion belong to the deletion's group, also in undoGroup, not in withoutUndo")
+  @Test(
+    "Edits by prepareForDeletion belong to the deletion's group, even in undoGroup, but not in withoutUndo")
   func prepared() throws {
     let scene = try CrateScene()
     let (context, log) = (scene.context, scene.log)

@@ -78,7 +78,7 @@ struct UndoSaveTimeTests {
     #expect(try context.count(for: FetchRequest<TimedNote>()) == 2)
   }
 
-  @Test("A save of another property by another context is no conflict")
+  @Test("A save of another property by another context is no conflict for an undo")
   func savedElsewhere() throws {
     let scene = try Scene()
     let (context, note) = (scene.context, scene.note)

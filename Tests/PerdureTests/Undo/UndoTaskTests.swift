@@ -212,7 +212,7 @@ struct UndoTaskTests {
     #expect(desk.first.title == "One")
   }
 
-  @Test("A name that is set inside an asynchronous closure names its group, not that of the event")
+  @Test("A name that is set inside an asynchronous closure names the closure's group, not the event's")
   func name() async throws {
     async let group: Void = desk.group("Group") { [turns] desk in
       await turns.begin(1)

@@ -140,7 +140,7 @@ struct UnavailableIndexTests {
   // MARK: Duplicates
 
   @Test(
-    "Duplicates written by another program are reported with property, value and objects, and repaired"
+    "Duplicates written by another program are reported with property, value and objects, and can be repaired"
   )
   func duplicates() throws {
     try fill()
