@@ -9,7 +9,7 @@ package import PerdureTestSupport
 // Every opening is a step, and its label shows the program's model at a crash. The opening after
 // the crash uses the same model, and adds the parts that the store lacks. The commits of an opening
 // change no row and no link. If a crash lost some of these commits, the repeated opening makes at
-// most as many commits again. The content is the same after each of them.
+// most as many commits again. The content after each of these commits is the same.
 
 /// Compares the store of a graph with the content that its saves left.
 package struct GraphCrashCheck: CrashCheck {
@@ -140,7 +140,9 @@ package struct GraphCrashCheck: CrashCheck {
       throw Violation("save \(least) was promised, but the log ends at \(sequence)")
     }
     let found = store.store.recoveryReport.commits
-    guard found < states.count else { throw Violation("no program made a commit \(found)") }
+    guard found < states.count else {
+      throw Violation("the store has \(found) commits, more than the program made")
+    }
     guard !isWithinChange(found, context) else { throw Violation("a change of the model is incomplete") }
     // The opening adds only the missing parts of its model.
     let end = end(context, after: found)
@@ -177,12 +179,14 @@ package struct GraphCrashCheck: CrashCheck {
   }
 
   /// Whether all commits before the opening survived the power cut. If an earlier recovery
-  /// continued the log, the number of commits lost before that recovery is unknown.
+  /// continued the log, the number of commits lost before that recovery is unknown, and the result
+  /// is false.
   private func isKnown(_ context: CrashContext, _ found: UInt64) -> Bool {
     found >= opening(context).start && context.recoveries == 0
   }
 
-  /// Inserts new objects, and checks that their ids are new.
+  /// Inserts new objects. Checks that their ids are new, and that earlier rows and links are
+  /// unchanged.
   private func goOn(_ recovered: Recovered, behind last: UInt64) throws {
     let store = recovered.store
     let before = try GraphContent(store)

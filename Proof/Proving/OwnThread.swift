@@ -8,6 +8,7 @@ func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async thr
 /// Runs a body that blocks for a long time on a separate thread.
 ///
 /// - Parameter body: Its argument returns whether the task was cancelled.
+/// - Throws: The errors of `body`, and a `Violation` if the system refuses a thread.
 func onThread<R: Sendable>(_ body: @escaping @Sendable (_ isCancelled: () -> Bool) throws -> R) async throws
   -> R
 {

@@ -17,8 +17,8 @@ struct FailureTests {
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
-    // Each program runs with each kind of failure. In a small part of the campaign, chance decides
-    // which kinds occur.
+    // Each program runs with each kind of failure. In such a small part of the campaign, the seed
+    // decides which kinds occur.
     #expect(reports.count == FailureWorkload.all.count)
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }

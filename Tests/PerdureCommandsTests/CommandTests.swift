@@ -215,7 +215,7 @@ struct CommandTests {
   @Test("verify and dump report an unreadable row and continue with the next row")
   func damagedRow() throws {
     let path = try makeBoats()
-    // The checkpoint writes the index to its file, so that opening does not read the log.
+    // The checkpoint saves the index, so opening the store does not read the damaged log.
     let opened = try OpenedStore(forWritingAt: path, on: .silent)
     try opened.engine.checkpoint()
     try opened.engine.close()
@@ -297,7 +297,7 @@ struct CommandTests {
     #expect(outcome.code == .success)
   }
 
-  @Test("dump --json prints a line for each key, with whole values")
+  @Test("dump --json prints a line for each key up to the limit, and ignores the width")
   func dumpJSON() throws {
     let outcome = try Outcome("dump", path, "--json", "--limit", "3", "--width", "1")
     #expect(
@@ -308,7 +308,9 @@ struct CommandTests {
       ])
   }
 
-  @Test("dump limits its output by keyspace, range, prefix, number of lines and width")
+  @Test(
+    "dump limits its output by keyspace, range, prefix, number of lines and width, and refuses invalid limits"
+  )
   func dumpParts() throws {
     func keys(_ outcome: Outcome) -> [String] { outcome.lines.map { String($0.split(separator: "\t")[1]) } }
     #expect(keys(try Outcome("dump", path, "--keyspace", "numbers")) == ["1", "2", "3"])

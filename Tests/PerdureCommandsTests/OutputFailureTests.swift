@@ -78,7 +78,7 @@ struct OutputFailureTests {
   }
 
   @Test(
-    "A full device and a closed standard output end every command with exit code 2",
+    "A full device or a closed standard output ends the command with exit code 2",
     arguments: [
       "verify store", "verify store --json", "stats store", "stats none --json", "dump store",
       "dump store --json", "compact store --json", "backup store copy", "backup store -",

@@ -71,7 +71,8 @@ struct SystemCallTests {
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)
-      // After this write, the file size limit is not checked again before the next mebibyte.
+      // After this write, the library does not check the file size limit again before the next
+      // mebibyte.
       try file.write([0], at: 0)
       var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
       guard setrlimit(.init(RLIMIT_FSIZE.rawValue), &limit) == 0 else { fatalError("no limit") }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Limits of the format")
 struct FormatLimitsTests {
-  @Test("The longest record fits into one frame, and the longest frame into a segment")
+  @Test("The longest record fits into one frame, and the longest frame into the largest segment")
   func records() {
     #expect(FormatLimits.recordLengthMax <= FormatLimits.framePayloadMax)
     #expect(FormatLimits.framePayloadTarget <= FormatLimits.framePayloadMax)

@@ -35,7 +35,9 @@ struct RecordCheckTests {
     }
   }
 
-  @Test("A bound record is valid only at its own address", arguments: [RecordHeader.Kind.put, .blob])
+  @Test(
+    "A check of the address accepts a bound record only at its own address",
+    arguments: [RecordHeader.Kind.put, .blob])
   func place(kind: RecordHeader.Kind) {
     let length = kind == .blob ? 48 : 64
     let address = RecordAddress(segment: 5, offset: 4096, recordLength: length, isBlob: kind == .blob)

@@ -11,7 +11,8 @@ import Testing
 struct DamagePlaceTests {
   private static let segment = StoreFileName.segment(1).string
 
-  /// The offset in the first segment that the error of `body` names.
+  /// The offset that the error of `body` names. The error must be a corruption of the first
+  /// segment.
   private func byte(_ body: () throws -> Void) throws -> Int {
     do { try body() } catch let error as StoreError {
       let place = try #require(error.place)

@@ -88,7 +88,7 @@ struct ValidationExpansionTests {
   }
 
   @Test(
-    "A property named like a predicate keyword is added to the entity, and causes a warning",
+    "A property with the name of a predicate keyword is added, and causes a warning; nil_ causes none",
     arguments: ["no", "yes", "null", "nil_", "all", "contains", "Matches"])
   func words(_ name: String) {
     let (text, diagnostics) = entity("var \(name): Int")

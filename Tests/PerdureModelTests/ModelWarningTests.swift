@@ -34,7 +34,7 @@ struct ModelWarningTests {
         == ["cascadeCycle Node.children", "cascadeCycle Node.parent"])
   }
 
-  @Test("A cycle of cascades through inherited or subentity relationships causes a warning")
+  @Test("A cycle of cascades through relationships that are inherited or of a subentity causes a warning")
   func inheritedCascades() throws {
     #expect(
       try warnings(

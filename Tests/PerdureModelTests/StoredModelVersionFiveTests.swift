@@ -110,7 +110,7 @@ struct StoredModelVersionFiveTests {
     #expect(error.message.contains(text) && error.message.contains("newer version"))
   }
 
-  @Test("Unordered, repeated or missing sections and unknown flags throw errors")
+  @Test("Unordered, repeated or missing sections, unknown flags and additional bytes throw errors")
   func wrongSections() throws {
     let stored = try Self.adopted(Self.model())
     let good = stored.encode()

@@ -8,7 +8,7 @@ import Testing
   private let d: StringOptions = .diacriticInsensitive
   private let cd: StringOptions = [.caseInsensitive, .diacriticInsensitive]
 
-  @Test("Equality ignores case and diacritics only with the option for it")
+  @Test("Equality ignores case or diacritics only with the option for it")
   func equality() {
     #expect(StringFolding.equal("é", "e\u{301}", []))
     #expect(!StringFolding.equal("é", "e\u{301}", .normalized))

@@ -1,6 +1,6 @@
 import Testing
 
-/// The import diagram of ARCHITECTURE.md as a table.
+/// Compares the imports of the sources with the diagram in ARCHITECTURE.md, which is a table here.
 @Suite("Import rules")
 struct ImportRulesTests {
   private static let foundation = ["FoundationEssentials", "Foundation"]

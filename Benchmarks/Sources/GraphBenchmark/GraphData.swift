@@ -1,4 +1,5 @@
-/// The content of every engine: companies of a thousand workers, with a hundred projects each.
+/// The content that every engine stores: companies with a thousand workers and a hundred projects
+/// each.
 ///
 /// Worker number `i` belongs to company `i / 1000`. The workers of a company form a heap with eight
 /// children per node. The parent of a worker in this heap is the worker's manager. A worker works

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Waits for the background work of the step before, such as writing an index or compacting.
+/// Waits for the background work of the previous step, such as writing an index or compacting.
 package enum Idle {
   /// The length of an interval in which the process must be idle.
   private static let interval = 0.02

@@ -10,7 +10,7 @@ import PerdureTestSupport
   import Darwin
 #endif
 
-// `make fuzz TARGET=record` builds this with -sanitize=fuzzer and -DFUZZING. libFuzzer then
+// `make fuzz TARGET=record` builds this program with -sanitize=fuzzer and -DFUZZING. libFuzzer then
 // searches for inputs that reach new code in one decoder. In other builds this program passes files
 // to decoders, or mutates the known inputs.
 
@@ -59,7 +59,7 @@ private func chosenDecoder() -> HostileDecoder {
 #else
   /// `perdure-fuzz samples FOLDER` writes the first inputs of a corpus. `perdure-fuzz FOLDER…`
   /// passes all files of each folder to the decoder with the folder's name. Without arguments, the
-  /// program passes the whole corpus and mutations of it.
+  /// program passes the whole corpus and mutations of it to all decoders.
   @main
   struct PerdureFuzz {
     static func main() async throws {

@@ -1,6 +1,6 @@
 import PerdureLog
 
-// Commits of all kinds, and the log that they write.
+// Programs that make commits of all kinds.
 extension FailureWorkload {
   /// Options for early background syncs and for reserved space in the log.
   private static let ahead: @Sendable (inout StoreOptions) -> Void = { options in

@@ -1,6 +1,7 @@
 import PerdureLog
 
-// Programs that use files besides the log: values, checkpoints, and the reserve on a full volume.
+// Programs that use files besides the log: files of long values, checkpoints, and the reserve for a
+// full volume.
 extension FailureWorkload {
   static let files: [FailureWorkload] = [
     FailureWorkload(name: "values in files") { session in

@@ -42,8 +42,8 @@ final class HistoryComparison {
 }
 
 extension HistoryRun {
-  /// A hash of a value's length and of its first and last eight bytes. If the value is shorter, a
-  /// hash of all its bytes.
+  /// A hash of a value's length and of its first and last eight bytes. If the value is shorter than
+  /// eight bytes, a hash of its length and all its bytes.
   private static func digest(_ bytes: RawSpan) -> UInt64 {
     bytes.withUnsafeBytes { bytes in
       guard bytes.count >= 8 else { return bytes.reduce(UInt64(bytes.count)) { $0 &* 257 &+ UInt64($1) } }

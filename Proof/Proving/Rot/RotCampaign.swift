@@ -4,9 +4,9 @@ import PerdureTestSupport
 
 /// Damages a closed store in the ways in which a medium can damage it, and reads the store.
 ///
-/// A read may return the right value. Or it may throw an error that names the file and one of the
-/// damaged bytes. A wrong value is a violation, and so is a key that is missing without an error. A
-/// trap ends the process of the campaign, and is a violation that names its part.
+/// A read must return the right value, or throw an error that names the file and one of the damaged
+/// bytes. A wrong value is a violation, and so is a key that is missing without an error. A trap
+/// ends the process of the campaign, and is a violation that names its part.
 package struct RotCampaign: Campaign {
   package let name = "rot"
   package let summary =
@@ -34,7 +34,7 @@ package struct RotCampaign: Campaign {
     return Dictionary(grouping: all, by: \.kind).mapValues { $0.map(\.file) }
   }
 
-  /// The number of violations after which the campaign stops.
+  /// The number of violations after which a part of the campaign stops.
   package static let violationsMax = 8
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -87,8 +87,8 @@ package struct RotCampaign: Campaign {
       ProofViolation("reading took \(worst) bytes of memory", command: plan.command(for: self)))
   }
 
-  /// Tries all damage except single bits: each file length of the smallest store, and sectors of
-  /// both stores.
+  /// Tries all damage except single bits: file lengths of the smallest store, sectors of both
+  /// stores, tails, stores of graphs, and salvages.
   private func tryOthers(
     _ plan: ProofPlan, _ large: RotStore, seed: UInt64, _ prefix: String, only choice: RotChoice?,
     _ progress: ProofProgress, _ result: inout CampaignResult

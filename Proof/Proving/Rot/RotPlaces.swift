@@ -8,7 +8,7 @@ struct RotPlaces {
   let ranges: [Range<Int>]?
 
   /// Checks that an error reports corruption, an unsupported format or an unavailable index. The
-  /// error must name the file, and a damaged byte unless the file was removed.
+  /// error must name the file, and a byte in `ranges` unless the file was removed.
   func check(_ error: StoreError) throws {
     guard [.corruption, .unsupportedFormat, .indexUnavailable].contains(error.code) else {
       throw Violation("the error does not report damage: \(error)")

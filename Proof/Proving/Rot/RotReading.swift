@@ -107,7 +107,7 @@ extension RotPart {
   /// mark: it is the last frame, so a damaged mark looks like a torn tail.
   var isReadByOpening: Bool { isTail && kind != .mark }
 
-  /// Whether a verification must detect damage in it.
+  /// Whether a verification must detect damage in the part.
   var isVerified: Bool {
     switch kind {
     case .frameHeader, .liveRecord, .deadRecord, .definition, .groups, .groupTable, .offsetMap, .blob: true

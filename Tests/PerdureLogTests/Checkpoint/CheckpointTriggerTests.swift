@@ -25,7 +25,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  /// Waits without a timeout until another thread has made the condition true.
+  /// Waits, without a timeout, until the condition is true.
   private func wait(until isThere: () throws -> Bool) async throws {
     while try !isThere() { try await Task.sleep(nanoseconds: 2_000_000) }
   }
@@ -146,7 +146,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A longer index allows a longer tail during commits, but not in an idle store or at closing")
+  @Test("A longer index allows a longer tail during commits, but not at closing")
   func policy() {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 16 << 20)

@@ -50,7 +50,7 @@ struct UntouchedDamageTests {
   }
 
   @Test(
-    "A checkpoint that reads the damage throws, and the next opening rebuilds the index"
+    "A checkpoint that reads the damage throws, later calls throw, and the next opening rebuilds the index"
   )
   func byHand() throws {
     var (memory, content) = try Self.damagedStore()

@@ -193,7 +193,7 @@ struct AutomaticCompactionTests {
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
-  @Test("Of two segments with equal usage, compaction takes the older; with many tombstones it takes all")
+  @Test("Of segments with equal usage, compaction takes the older first; with many tombstones it takes all")
   func choice() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {

@@ -28,7 +28,7 @@ struct SegmentCountTests {
     try store.write { try $0.put([2, 3], id: 1 + round, in: rows) }
   }
 
-  @Test("Any number of manual compactions leaves a bounded number of segments")
+  @Test("Repeated manual compactions leave a bounded number of segments")
   func bounded() throws {
     let store = try memory.open()
     let rounds = 60
@@ -97,7 +97,7 @@ struct SegmentCountTests {
   }
 
   @Test(
-    "Manual compaction leaves and reports garbage below the limit in the last segment, and frees more garbage"
+    "Manual compaction leaves and reports garbage below a limit in the last segment, and frees it above the limit"
   )
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)

@@ -301,7 +301,7 @@ struct NodeFileTests {
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == 0)
   }
 
-  @Test("Verification detects any flipped bit in a node, and a truncated file")
+  @Test("Verification detects flipped bits in nodes, and a truncated file")
   func damage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -124,7 +124,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A partly written commit is not visible, regardless of its length")
+  @Test("A partly written commit is not visible, regardless of how many bytes are written")
   func partly() throws {
     let random = SeededGenerator.forTest("partly written")
     let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10, hasRoom: false)

@@ -134,7 +134,7 @@ struct HostileOpeningTests {
     if let peak = ProcessMemory.bytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
-  @Test("Very large segment numbers need no memory, and the store is usable up to the last number")
+  @Test("Very large segment numbers need little memory, and the store is usable up to the last number")
   func farSegment() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in

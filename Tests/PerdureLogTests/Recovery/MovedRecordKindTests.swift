@@ -200,7 +200,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "Without the comparison of keys, the same damage causes a wrong result",
+    "Without the comparison of keys, a copied record makes reads wrong or refused, except for indexed blobs",
     arguments: KindStore.Kind.allCases)
   func withoutComparison(_ kind: KindStore.Kind) throws {
     let moved = try KindStore(kind, bindsRecords: false, hasTail: true)
@@ -224,7 +224,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "A commit that replaces an overwritten record of any kind is refused",
+    "A commit that replaces a record of any kind is refused if another record was copied over it",
     arguments: KindStore.Kind.allCases, [false, true])
   func liveCommit(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: false)

@@ -372,7 +372,7 @@ struct SalvageTests {
     #expect(try salvaged.snapshot().count(in: index.index) == 1)
   }
 
-  @Test("A target that is not empty is refused and stays unchanged")
+  @Test("A target that is not empty is refused and stays unchanged, and a source without a store is refused")
   func target() throws {
     try fill()
     for target in [path, "/other"] {

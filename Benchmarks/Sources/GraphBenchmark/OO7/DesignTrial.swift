@@ -7,7 +7,7 @@ import Measuring
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int
-  /// The operations to run, in the order of `DesignWorkload`. Insertions run before deletions.
+  /// The operations to run. They run in the order of `DesignWorkload`: insertions before deletions.
   let workloads: Set<DesignWorkload>
   let folder: URL
 

@@ -34,8 +34,8 @@ protocol SQLAccess: AnyObject {
   func execute(_ sql: String) throws
   func prepare(_ sql: String) throws -> Statement
   func inTransaction(_ body: () throws -> Void) throws
-  /// Runs `body` so that all its statements read one state. Outside it, each statement locks and
-  /// unlocks the database.
+  /// Runs `body` so that all its statements read one state. Outside `reading` and `inTransaction`,
+  /// each statement locks and unlocks the database.
   func reading<Value>(_ body: () throws -> Value) throws -> Value
 }
 

@@ -114,7 +114,8 @@ struct BackupTrial: Sendable {
     return found.withLock { $0 }
   }
 
-  /// Makes one backup after another until the phase is over. The last one is cancelled.
+  /// Makes one backup after another until the phase is over. The end of the phase cancels a running
+  /// backup.
   private func makeBackups(of store: Store, until isOver: Shared<Bool>, _ found: Shared<Phase>) throws {
     struct Over: Error {}
     let target = folder.path + "/backup"

@@ -48,7 +48,8 @@ struct Goal {
     ResultTable.peers.compactMap { peer in value(results, peer).map { (peer, $0) } }.min { $0.1 < $1.1 }
   }
 
-  /// Perdure's figure relative to that of the best peer; nil if one of them has no figure.
+  /// Perdure's figure relative to that of the best peer; nil if Perdure or all peers have no
+  /// figure, or the best figure is not above 0.
   private func ratioToBest(_ results: ResultSet) -> Double? {
     guard let ours = value(results, PerdureEngine.name), let best = best(results), best.value > 0 else {
       return nil
@@ -191,7 +192,8 @@ extension ResultSet {
     counts(shape).first { $0 >= ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// The figure of an engine divided by that of the fastest engine of `others`, with hashed keys.
+  /// The figure of an engine divided by that of the fastest engine of `others`, with hashed keys;
+  /// nil if a figure is missing.
   fileprivate func ratio(_ workload: Workload, _ engine: String, to others: [String]) -> Double? {
     let best = others.compactMap { usual(workload, $0, .hashed100)?.nsPerOp }.min()
     guard let best, best > 0 else { return nil }
