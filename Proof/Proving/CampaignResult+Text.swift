@@ -11,7 +11,7 @@ extension CampaignResult {
     return (lines + ["end"]).map { $0 + "\n" }.joined()
   }
 
-  /// Parses the text of a result; nil if it is incomplete.
+  /// Parses the text of a result; nil if the text is incomplete or malformed.
   package init?(text: String) {
     self.init()
     // Splits by scalars, not by characters: a combining accent after a space forms one character

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Prints the progress of a campaign to its user at intervals. It also notes the current step for
-/// the process that watches the campaign (`ProofDesk`).
+/// Reports the progress of a campaign at intervals. It also notes the current step for the process
+/// that watches the campaign (`ProofDesk`).
 package final class ProofProgress: Sendable {
   private struct State {
     var last: ContinuousClock.Instant?

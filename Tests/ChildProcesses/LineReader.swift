@@ -19,7 +19,7 @@ public final class LineReader {
 
   deinit { kill() }
 
-  /// The next complete line; nil at the end of the output.
+  /// The next complete line; nil at the end of the output. An incomplete last line is not returned.
   public func nextLine() -> String? {
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {

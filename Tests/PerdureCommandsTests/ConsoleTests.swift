@@ -18,7 +18,7 @@ struct ConsoleTests {
     }
   }
 
-  @Test("Printed keys are parsed to the same bytes")
+  @Test("Printed keys are parsed to the same bytes, and values are cut between characters")
   func keys() throws {
     for key in [
       [], [0], Array("plain/key".utf8), Array("0xnot".utf8), Array("with space".utf8), [0xFF, 0x61],

@@ -44,7 +44,7 @@ struct LockAndThreadTests {
   }
 
   #if os(Linux)
-    @Test("A thread has the name that it was started with")
+    @Test("A thread has the first 15 characters of the name that it was started with")
     func name() {
       let shared = Shared()
       let found = Guarded<[UInt8]>([])

@@ -17,7 +17,7 @@ struct ChecksumTests {
     return ~state
   }
 
-  @Test("The checksums equal the test vectors of RFC 3720")
+  @Test("The checksums equal published test vectors, such as those of RFC 3720")
   func vectors() {
     #expect(crc(Array("123456789".utf8)) == 0xE306_9283)
     #expect(crc([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)

@@ -62,7 +62,8 @@ struct UnavailableIndexTests {
     try store.close()
   }
 
-  /// Makes the same store, opens it while the index cannot be maintained, and puts five more rows.
+  /// Makes the store of `make()`, opens it while the index cannot be maintained, and puts five more
+  /// rows.
   private func behind() throws -> (store: Store, rows: Keyspace, index: DerivedIndex, counts: DerivedIndex) {
     try make()
     factory.works(false)

@@ -17,7 +17,7 @@ struct StrongComponentsTests {
   }
 
   @Test(
-    "Two nodes are in one component if each can be reached from the other, and each edge is followed once")
+    "Two nodes are in one component exactly if each reaches the other, and each edge is followed once")
   func random() {
     var random = SeededGenerator.forTest("strongly connected components")
     for _ in 0..<200 {

@@ -6,7 +6,7 @@ enum StoreFiles {
   static func size(of folder: URL) -> Int { files(in: folder).reduce(0) { $0 + size(ofFile: $1) } }
 
   /// Drops the system's cached pages of the files, so that the next reads access the disk. The
-  /// files must be synced and closed. Some systems have no such call. Then this does nothing, and
+  /// files must be synced and closed. On systems other than Linux, this function does nothing, and
   /// "cold" means only that the store is opened again.
   static func dropFromCache(_ folder: URL) {
     #if os(Linux)

@@ -116,8 +116,8 @@ package struct FailureCampaign: Campaign {
     return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
-  /// Tries one failure repeatedly until it causes a violation. Repetitions are necessary because
-  /// the order of calls may vary: a thread of the store syncs ordered commits.
+  /// Tries one failure until it causes a violation, at most `triesMax` times. Repetitions are
+  /// necessary because the order of calls may vary: a thread of the store syncs ordered commits.
   ///
   /// - Parameter words: The program, the kind, the number of the call, and whether the call fails
   ///   once or repeatedly.

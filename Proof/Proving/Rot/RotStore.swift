@@ -285,8 +285,8 @@ private struct RotStoreBuilder {
       for _ in 0..<2 {
         for start in stride(from: ids.lowerBound, to: ids.upperBound, by: 16) {
           let some = (start..<(start + 16)).filter { content[key($0)] == nil || $0 % 3 == 0 }
-          // In even rounds, keys and headers are so small a part of the bytes that groups would
-          // save too little.
+          // In even rounds, keys and headers are such a small part of the bytes that groups save
+          // too little.
           let least = round % 2 == 0 ? 500 : 20
           try commit(
             some.map { (.id($0), row($0, length: least + Int($0 * 7 % 200))) }, "rows", in: store)

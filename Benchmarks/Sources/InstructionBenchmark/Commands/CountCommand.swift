@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Runs one scenario. Other commands run it under callgrind.
+/// Runs one scenario. Other commands start this command under callgrind.
 struct CountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "count", abstract: "Run one scenario. Other commands run it under callgrind.",
+    commandName: "count", abstract: "Run one scenario. Other commands start this command under callgrind.",
     shouldDisplay: false)
 
   @Argument(help: "The title of the scenario.")

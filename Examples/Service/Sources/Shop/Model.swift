@@ -9,8 +9,8 @@ public final class Product: ManagedObject {
   @Attribute(.minimum(0), .maximum(1_000_000)) public var stock: Int = 0
   /// All orders of the product.
   @Relationship(inverse: "product", deleteRule: .cascade) public var orders: ToMany<Order>
-  /// The number of pieces that were ordered. The store maintains this sum, so a read does not visit
-  /// the orders. The index serves fetches by this number.
+  /// The number of pieces that were ordered. It has an index, so the store maintains the sum, and a
+  /// read does not visit the orders.
   @Attribute(.indexed, derived: "orders.count.@sum") public private(set) var sold: Int
 }
 
