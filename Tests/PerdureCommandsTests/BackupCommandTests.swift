@@ -69,7 +69,7 @@ struct BackupCommandTests {
     #expect(try POSIXFileSystem().kind(of: directory.file("nothing")) == nil)
   }
 
-  @Test("An empty target is rejected before anything is written")
+  @Test("An empty target path is rejected before anything is written")
   func empty() throws {
     for command in ["backup", "restore"] {
       let outcome = try Outcome(command, directory.file("store"), "")

@@ -137,7 +137,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("Any sectors of a torn write may be missing, and missing sectors have the old bytes")
+  @Test("Any sectors of a torn write may be missing, and missing sectors have the old bytes, zeros or noise")
   func torn() throws {
     let start = try diskWithFile(filled(1, 1536))
     let disks = try remains(on: start) { fileSystem in

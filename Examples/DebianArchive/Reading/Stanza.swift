@@ -49,14 +49,15 @@ public struct Stanza: Sendable {
 }
 
 extension Collection<UInt8> {
-  /// Whether `other` has the same bytes, ignoring the case of ASCII letters.
+  /// Whether `other` has the same bytes, ignoring the case of ASCII letters. The caller compares
+  /// the lengths.
   func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
     zip(self, other).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
   }
 }
 
 extension ArraySlice<UInt8> {
-  /// The bytes without spaces, tabs and line ends at either end.
+  /// The bytes without white space at either end.
   func trimmingSpace() -> ArraySlice<UInt8> {
     var slice = self
     while let first = slice.first, first.isSpace { slice.removeFirst() }
@@ -66,6 +67,6 @@ extension ArraySlice<UInt8> {
 }
 
 extension UInt8 {
-  /// Whether the byte is a space, a tab or part of a line end.
+  /// Whether the byte is ASCII white space.
   var isSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -84,7 +84,7 @@ struct ChildProcess {
   private func end(options: Int32) -> End? { look(options: options)?.end }
 
   /// The way in which the process ended, and its maximum resident memory in bytes; nil if it still
-  /// runs.
+  /// runs, or if its end was already read.
   ///
   /// - Parameter waits: Whether the call waits for the end.
   func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }

@@ -69,7 +69,7 @@ struct ResultTable {
     kind.workloads.compactMap { results[$0, engine, shape, records] }
   }
 
-  /// The values of a row, one for each engine.
+  /// The values of a row, one for each engine; nil for an engine without a measurement.
   func values(_ kind: ResultRow) -> [Double?] {
     engines.map { engine in
       let found = measured(kind, engine)
@@ -82,7 +82,8 @@ struct ResultTable {
     return ratio <= 1 ? "**\(Format.ratio(ratio))**" : Format.ratio(ratio)
   }
 
-  /// The ratio to the best of these engines. If it is at most 1, Perdure is at least as good.
+  /// The ratio to the best of these engines. If it is at most 1, Perdure is at least as good. Nil
+  /// if Perdure or all of these engines have no value, or if the best value is not above 0.
   func ratio(_ values: [Double?], to others: [String]) -> Double? {
     let theirs = zip(engines, values).compactMap { others.contains($0) ? $1 : nil }
     guard let place = engines.firstIndex(of: PerdureEngine.name), let ours = values[place],
