@@ -61,8 +61,8 @@ package struct CampaignProcess: Sendable {
   ///
   /// - Returns: The result, and the maximum resident memory of the process in bytes. If the process
   ///   fails, the result is one violation.
-  /// - Throws: `NoSuchPart` if the campaign does not have the part of the plan. Errors of starting or
-  ///   watching the process are thrown unchanged.
+  /// - Throws: `NoSuchPart` if the campaign does not have the part of the plan. Errors of starting
+  ///   or watching the process are thrown unchanged.
   package func run(
     _ campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {

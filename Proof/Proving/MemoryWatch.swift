@@ -15,7 +15,7 @@
 struct MemoryWatch {
   private let before: Int
 
-  /// Begins to watch; nil if the system does not report memory.
+  /// Begins to watch; nil if the system does not report memory, or cannot reset the peak.
   init?() {
     guard Self.forgetPeak(), let before = ProofLimits.residentBytes() else { return nil }
     self.before = before

@@ -72,7 +72,8 @@ struct DamagedStore {
   }
 
   /// Opens the store and reads everything. Returns the number of the commit after which the store
-  /// had this content; nil if the store throws an error. Throws in all other cases.
+  /// had this content; nil if the store throws an error or a verification has findings. Throws in
+  /// all other cases.
   func outcome(_ fileSystem: any FileSystem) throws -> UInt64? {
     let found: CrashHistory.Content
     let sequence: UInt64

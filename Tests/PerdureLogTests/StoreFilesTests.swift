@@ -27,7 +27,8 @@ struct StoreFilesTests {
     try store.close()
   }
 
-  /// Checks a store's values and returns their number; nil if no store opens.
+  /// Checks a store's values and returns their number; nil if the opening throws `notAStore` or
+  /// `corruption`.
   private func count(_ path: String, _ fileSystem: any FileSystem) throws -> Int? {
     var options = options(fileSystem)
     options.createsIfMissing = false

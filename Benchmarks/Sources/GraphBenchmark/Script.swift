@@ -11,7 +11,7 @@ struct Script {
   let chains: [Int]
   /// Last names that workers have.
   let names: [String]
-  /// Prefixes of such names, with two syllables.
+  /// Prefixes of last names, with two syllables.
   let prefixes: [String]
   /// The lower bounds of ranges of salaries. Each range has ten salaries.
   let salaries: [Int64]

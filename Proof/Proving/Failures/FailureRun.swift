@@ -196,7 +196,7 @@ final class FailureRun {
 
   /// Checks the state of the store after an error (FR2 and FR3).
   ///
-  /// - Parameter commit: The commit that the failed operation would have made, if any.
+  /// - Parameter commit: The commit that the operation makes if it succeeds; nil if it makes none.
   func noteState(
     of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)? = nil
   ) throws {

@@ -42,7 +42,7 @@ package struct FailureWorkload: Sendable {
   ///   - failure: The only failure to try; nil for the failures of the sweep.
   ///   - disks: The number of disks to build after each power cut of a run.
   ///   - disguise: Wraps the file system for the store.
-  ///   - onRun: Called after each run.
+  ///   - onRun: Called after each run without a violation.
   package func run(
     _ sweep: FailureSweep, only failure: FailurePart? = nil, disks: Int = 6,
     disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }, onRun: () -> Void = {}

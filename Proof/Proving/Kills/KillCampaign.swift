@@ -84,8 +84,7 @@ package struct KillTally: Sendable {
   package fileprivate(set) var idleReaders = 0
   /// Writers that were killed during a write.
   package fileprivate(set) var torn = 0
-  /// Writers that made too few writes: the write at which they would have been killed did not
-  /// occur.
+  /// Writers that made too few writes: they ended before the write at which a kill was planned.
   var missed = 0
   /// Writers that had made no step since the previous kill.
   var idle = 0

@@ -6,7 +6,8 @@ import PerdureFileIO
 struct SystemShim {
   let path: String
 
-  /// Compiles the library. Returns nil without a C compiler, or on systems other than Linux.
+  /// Compiles the library. Returns nil if no C compiler compiles it within 30 seconds, and on
+  /// systems other than Linux.
   static func make(in directory: String, isCancelled: () -> Bool) throws -> SystemShim? {
     #if os(Linux)
       let (source, library) = (directory + "/shim.c", directory + "/shim.so")

@@ -2,9 +2,8 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-// The worst result of maintenance on a damaged store would be damage that seems valid. For example,
-// a damaged record could get a new checksum when it is moved, or it could be dropped without an
-// error.
+// The worst result of maintenance on a damaged store is damage that seems valid. For example, a
+// damaged record gets a new checksum when it is moved, or it is dropped without an error.
 
 extension RotMutations {
   /// Compacts a damaged store, writes a checkpoint and closes it. Afterwards every value that was

@@ -13,7 +13,7 @@ struct GroupSampleTests {
     return (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 
-  @Test("Compaction neither rewrites nor rereads an unchanged cold segment that would not shrink")
+  @Test("Compaction neither rewrites nor rereads an unchanged cold segment that cannot shrink")
   func noise() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)

@@ -97,7 +97,7 @@ struct SegmentCountTests {
   }
 
   @Test(
-    "Manual compaction leaves and reports garbage below a limit in the last segment, and frees it above the limit"
+    "Manual compaction leaves and reports garbage below a limit in the last segment, and frees it above"
   )
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)

@@ -4,7 +4,7 @@ import PerdureFileIO
 enum ProcessMemory {
   /// - Parameter name: The name in Linux: `VmHWM` is the largest resident size so far, `VmSize` the
   ///   size of the address space.
-  /// - Returns: The number of bytes; nil on other systems.
+  /// - Returns: The number of bytes; nil if the system does not report it.
   static func bytes(_ name: String) -> Int? {
     guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
       let bytes = try? file.read(1 << 16, at: 0)

@@ -27,7 +27,8 @@ final class ServiceProcess: Sendable {
     self.port = port
   }
 
-  /// The port in the first line of the program's output; nil if the program ends before that line.
+  /// The port in the first line of the program's output; nil if the program ends before that line,
+  /// or if the line has no port.
   private static func port(in output: FileHandle) -> Int? {
     var text = ""
     while !text.contains("\n") {
