@@ -54,8 +54,7 @@ struct GraphCrashTests {
     case orphan
     /// A long value has a file.
     case longValue
-    /// The disk has the earlier model. No commit that changes the model to the one of the next
-    /// opening is on the disk.
+    /// The disk has the earlier model, and no commit of the change of the model.
     case olderModel
   }
 

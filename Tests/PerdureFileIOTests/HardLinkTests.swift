@@ -16,7 +16,8 @@ struct HardLinkTests {
   }
 
   @Test(
-    "Two names of a file have the same bytes and locks until both names are removed", arguments: Subject.all)
+    "Two names of a file have the same bytes and locks; an open file outlives both names",
+    arguments: Subject.all)
   func twoNames(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

@@ -85,7 +85,7 @@ struct ExactSumLimitTests {
     }
   }
 
-  @Test("Bytes with a digit at an impossible position are refused without allocating memory")
+  @Test("Bytes with a digit at the first or last possible position are decoded, and beyond it refused")
   func places() throws {
     // The bytes are the kind with the sign, a position of 16 bits, a digit, and a count of one.
     for (kind, least, most) in [(0 as UInt8, -154, 155), (1, -1024, 1052)] {

@@ -80,7 +80,7 @@ struct CatalogRecordTests {
   }
 
   @Test(
-    "A definition with additional fields after those of a reserved extractor is rejected",
+    "A definition with a field that its reserved extractor does not have is rejected",
     arguments: [false, true])
   func surplus(_ isUnique: Bool) throws {
     func expect(_ definition: IndexDefinition, at offset: Int?, adding bytes: [UInt8] = []) throws {

@@ -69,7 +69,7 @@ struct ReportedOperationTests {
   }
 
   /// Makes a commit in which the call fails. The value of the commit has its own file if the call
-  /// concerns such a file.
+  /// is for a blob file.
   private func fail(_ call: FailedCall, _ store: Store, _ rows: Keyspace) -> StoreError? {
     let value = [UInt8](repeating: 7, count: call.file == ".blob" ? 2000 : 10)
     fileSystem.next.withLock { $0 = call }

@@ -183,7 +183,7 @@ struct SegmentPreparationTests {
     #expect(!isThere(next, fileSystem))
   }
 
-  @Test("A reader follows commits to the last segment while the next one is prepared")
+  @Test("A reader follows commits that continue into a prepared segment")
   func reader() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)
@@ -275,7 +275,7 @@ struct SegmentPreparationTests {
     #expect(later?.code == .poisoned)
   }
 
-  @Test("If the system refuses to create a file during preparation, the commit creates the file later")
+  @Test("If the system refuses a write during preparation, the commit creates the file later")
   func refused() throws {
     let disk = SimulatedFileSystem()
     let fileSystem = WatchedFileSystem(disk)

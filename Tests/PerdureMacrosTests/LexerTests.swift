@@ -47,7 +47,7 @@ struct LexerTests {
     #expect(Lexer.tokens(of: "#if").map(\.kind) == [.pound])
   }
 
-  @Test("A token records whether it begins a line")
+  @Test("A token records whether it begins a line, and whether space precedes it")
   func lines() {
     let tokens = Lexer.tokens(of: "a b\nc/*\n*/d /* */ e // \n f")
     #expect(tokens.map(\.startsLine) == [true, false, true, true, false, true])

@@ -78,7 +78,7 @@ struct TemplateExpansionTests {
   }
 
   @Test(
-    "The error for a function that cannot make requests contains the remedy",
+    "A function that cannot make requests causes one error, and adds no template",
     arguments: [
       ("@FetchTemplate func f() -> FetchRequest<W>", "\"f\" makes requests without an object."),
       ("@FetchTemplate static func f() -> FetchRequest<W> { x }", "@FetchTemplate writes the body of \"f\"."),

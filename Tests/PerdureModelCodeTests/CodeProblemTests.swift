@@ -49,7 +49,7 @@ struct CodeProblemTests {
   }
 
   @Test(
-    "Class, .Class, Module.Class and no class are accepted",
+    "The forms Class, .Class and Module.Class are accepted, even for the base class and for a keyword",
     arguments: ["A", ".A", "Module.A", "ManagedObject", "NSManagedObject", "class"])
   func acceptedClassNames(_ name: String) throws {
     #expect(try problems([entity("Thing", class: name)]).isEmpty)

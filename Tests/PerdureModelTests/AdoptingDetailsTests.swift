@@ -84,7 +84,7 @@ struct AdoptingDetailsTests {
     #expect(try differences(transient, stored) == ["! transientChanged E.a"])
   }
 
-  @Test("Adding, changing and removing a transient attribute does not change layouts")
+  @Test("All changes of a transient attribute are compatible; adding or removing it changes no layout")
   func transient() throws {
     let text = AttributeDescription("a", .string, isOptional: false, isTransient: true)
     let number = AttributeDescription("a", .int64, isTransient: true)
@@ -123,7 +123,7 @@ struct AdoptingDetailsTests {
         == ["! versionHashModifierChanged Company"])
   }
 
-  @Test("The hash depends on transience, but not on rules or user info")
+  @Test("The hash depends on transience and on an empty hash modifier, but not on rules or user info")
   func hash() throws {
     func hash(_ attribute: AttributeDescription) throws -> UInt64 {
       try ManagedObjectModel([entity("E", .attribute(attribute))]).versionHash

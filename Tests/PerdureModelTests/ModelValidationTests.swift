@@ -30,7 +30,7 @@ struct ModelValidationTests {
   }
 
   @Test(
-    "A name must be an identifier without a leading underscore",
+    "A name must be an identifier of at most 255 bytes without a leading underscore",
     arguments: ["", "1a", "a b", "a-b", "_a", "a.b", "@count", String(repeating: "x", count: 256)])
   func nameSyntax(name: String) {
     #expect(findings([entity(name, .string("a"))]).contains("nameSyntax \(name)"))

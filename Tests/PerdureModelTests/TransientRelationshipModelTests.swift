@@ -17,7 +17,7 @@ struct TransientRelationshipModelTests {
   }
 
   @Test(
-    "Transient relationships are stored and hashed, and have numbers but no row positions"
+    "Stored models and hashes include transient relationships, which have numbers but no row positions"
   )
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())

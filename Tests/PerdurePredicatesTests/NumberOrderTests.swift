@@ -21,7 +21,8 @@ import Testing
     }
   }
 
-  @Test("The shortest decimal of a double is less than that of the next double, and not less than its floor")
+  @Test(
+    "A double's shortest decimal is less than that of the next double, and not less than the double's floor")
   func ascending() {
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {

@@ -25,8 +25,8 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var valueLengthMax = 300
   /// One value in this many is longer than the blob threshold; 0 for no such value.
   package var blobOneIn = 24
-  /// One commit in this many is replaced by another operation, which is refused, is aborted or
-  /// changes the catalog; 0 for none.
+  /// One commit in this many is replaced by another operation, which is refused, is aborted, has no
+  /// effect or changes the catalog; 0 for none.
   package var replacedOneIn = 0
   /// The program makes a checkpoint after one commit in this many, and at each close; 0 for no
   /// checkpoints.

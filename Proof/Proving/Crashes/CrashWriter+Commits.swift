@@ -4,7 +4,7 @@ import PerdureLog
 // describe.
 extension CrashWriter {
   /// - Parameters:
-  ///   - change: The changes to commit; a way adds its own changes.
+  ///   - change: The changes to commit. `pieces` adds its own change.
   ///   - other: A value that no other step uses.
   /// - Returns: The commit's sequence number.
   func commit(

@@ -68,8 +68,7 @@ extension HistoryRun {
       "\(expected) are duplicates, but the error is \(error)")
   }
 
-  /// The preconditions in the store's form, and the indexes of the preconditions that are false in
-  /// the model.
+  /// The preconditions in the store's form, and the positions of those that are false in the model.
   private func conditions(_ conditions: [HistoryCondition]) throws -> ([Precondition], Set<Int>) {
     var preconditions: [Precondition] = []
     var failing: Set<Int> = []

@@ -4,8 +4,8 @@ import PerdureTestSupport
 
 /// The operations of a process that will be killed. They end only with an error.
 package enum KillChild {
-  /// Makes one step after another. Notes the number of the last acknowledged step in a file next to
-  /// the store.
+  /// Makes one step after another. After the commit of a step that must survive a kill, notes the
+  /// number of the step in a file next to the store.
   ///
   /// - Parameter isEarly: Whether each note is for a step that is not made yet. This is wrong, and
   ///   the campaign must detect it.

@@ -249,7 +249,8 @@ struct IncrementalBackupTests {
       }
       #expect(error?.code == .invalidArgument, "\(earlier)")
     }
-    // Opens an older state of the same branch. A restore makes a new branch.
+    // Makes an older state of the same branch. A restore cannot make it, because it begins a new
+    // branch.
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)

@@ -217,7 +217,7 @@ struct FirstTouchTests {
     #expect(try second.snapshot().value(id: 100, in: rows) == nil)
   }
 
-  @Test("A snapshot that outlives its store keeps its state and leaves the index file unchanged")
+  @Test("A snapshot that outlives its store keeps its state and does not clear the header of the index file")
   func outliving() throws {
     let (memory, name, _) = try Self.makeStore()
     let first = try memory.open()

@@ -69,7 +69,7 @@ struct FeatureBitTests {
   }
 
   @Test(
-    "A store with an unknown feature that only writers need can be read and salvaged, but not written",
+    "An unknown feature that only writers need allows reading and salvage, but no writing and no copies",
     arguments: [1, 40])
   func readOnlyCompatible(bit: Int) throws {
     let field = Field.readOnlyCompatible

@@ -28,7 +28,8 @@ struct HostileNumbersTests {
     return options
   }
 
-  /// Uses all operations of a store. They may only throw `StoreError`.
+  /// Opens a store, reads and verifies it, and then writes to it or salvages it. Only `StoreError`
+  /// may be thrown.
   private static func use(_ files: [String: [UInt8]], readOnly: Bool) throws {
     let fileSystem = try fileSystem(files)
     let options = options(fileSystem, readOnly: readOnly)

@@ -74,8 +74,8 @@ private struct MovableStore {
     try segment.write(bytes, at: UInt64(place))
   }
 
-  /// Whether the index has exactly one entry for each row, and the entry matches the value that
-  /// readers find.
+  /// Whether the index has entries of all rows and of nothing else, and each entry matches the
+  /// value that readers find.
   func indexFits(_ store: Store) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     var entries: [UInt64: [UInt8]] = [:]

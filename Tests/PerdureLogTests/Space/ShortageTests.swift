@@ -10,7 +10,8 @@ struct ShortageTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  /// Writes rows into several segments, overwrites a third of them, and adds long values.
+  /// Writes rows into several segments, and overwrites half and then a third of them. Every
+  /// twentieth row has a long value.
   private func fill(_ store: Store) throws -> Keyspace {
     let rows = try store.keyspace("rows", .dense)
     for round in 0..<3 as Range<UInt64> {

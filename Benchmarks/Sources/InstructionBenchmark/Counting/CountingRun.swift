@@ -5,7 +5,7 @@ import Synchronization
 struct CountingRun {
   /// The number of processes at a time. It does not change the counts.
   let jobs: Int
-  /// Called with the current step, on any thread.
+  /// Called with the result of each counted scenario, on any thread.
   let progress: @Sendable (String) -> Void
 
   /// Makes a store with the graph, counts each scenario on a copy, and removes all files.

@@ -3,7 +3,8 @@ struct ResultRow {
   var title: String
   var workloads: [Workload]
   var format: (Double) -> String
-  /// Computes the value from the measurements of the workloads; at least one was measured.
+  /// Computes the value from the measurements of the workloads, at least one; nil if they do not
+  /// have this value.
   var value: ([Measurement]) -> Double?
 
   static func all(_ time: ResultTable.Time) -> [ResultRow] {
@@ -95,7 +96,8 @@ extension Measurement {
   func perRecord(_ detail: String) -> Double? { details[detail].map { $0 / Double(n) } }
 
   /// The bytes that write calls passed to the system, divided by the bytes that the caller
-  /// provided. `unit` is the name of the detail that has the number of provided bytes.
+  /// provided. `unit` is the name of the detail that has the number of provided bytes. Nil if the
+  /// engine writes through a map, or if a number is absent or 0.
   func writeAmplification(_ unit: String) -> Double? {
     // The system does not count bytes that are stored into a map.
     guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],

@@ -40,8 +40,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Orders pieces of a product; status 409 if too few are left. One save contains the order and
-  /// the new stock.
+  /// Orders pieces of a product; status 404 if no product has this name, and 409 if too few pieces
+  /// are left. One save contains the order and the new stock.
   func order(_ count: Int, of name: String) async throws -> ProductView {
     try await performAndSave { context in
       let product = try existingProduct(named: name, in: context)
