@@ -27,9 +27,9 @@ struct IndexRangeTests {
     let reference: UInt64
   }
 
-  /// Defines an index of values, and puts objects. A bound may be a key with further bytes. Its
-  /// position must not depend on the reference after that key, so the references begin with
-  /// different bytes.
+  /// Defines an index of values, and puts objects. A bound may be a key with further bytes. The
+  /// position of this bound must not depend on the reference after that key, so the references
+  /// begin with different bytes.
   private static func entries(
     ofLength length: Int, in store: Store, _ random: inout SeededGenerator
   ) throws -> (DerivedIndex, [Entry]) {

@@ -18,7 +18,7 @@ import Testing
     [.decimal(Decimal(string: "1e-128")!)],
     [.double(0.1.nextDown)],
     [.double(0.1), .decimal(Decimal(string: "0.1")!)],
-    // The exact value of the double 0.1.
+    // The first 37 digits of the exact value of the double 0.1.
     [.decimal(Decimal(string: "0.1000000000000000055511151231257827021")!)],
     [.double(0.1.nextUp), .decimal(Decimal(string: "0.10000000000000002")!)],
     [.integer(1), .bool(true), .double(1), .decimal(1)],

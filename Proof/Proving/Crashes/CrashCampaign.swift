@@ -82,7 +82,8 @@ package struct CrashCampaign: Campaign {
     return tallies.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// Runs programs of one kind until the checks have counted `states` new disks.
+  /// Runs programs of one kind until the checks have counted `states` new disks, or the campaign
+  /// ends.
   private static func explore(
     _ subject: some CrashSubject, _ seed: UInt64, states: Int, _ shared: CrashShared
   ) async -> CrashTally {

@@ -7,8 +7,8 @@ import PerdureTestSupport
 ///
 /// Every key whose newest record is undamaged is restored unchanged. Its keyspace has the same name
 /// or, if the definition is damaged, a generated name. The exceptions are keys with a record in
-/// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). The
-/// salvage restores the newest intact record of every key; a removed key stays removed
+/// bytes that were moved, or in a frame that the moved bytes overwrote (`Store.salvage` describes
+/// both). The salvage restores the newest intact record of every key; a removed key stays removed
 /// (`RotSalvage.checkVersions`). Every restored value was once the value of its key. The report
 /// names each damaged file and each key with an older value, and the restored store passes
 /// verification.

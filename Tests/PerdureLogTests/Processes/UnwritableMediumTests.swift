@@ -49,7 +49,7 @@ private final class UnwritableFile: ForwardingFile {
 @Suite("Reading on a read-only medium")
 struct UnwritableMediumTests {
   @Test(
-    "A store on a read-only medium can be read, closed or not, with or without READERS",
+    "A store on a read-only medium can be read, whether it was closed or not, with or without READERS",
     arguments: [true, false], [true, false])
   func read(closes: Bool, hasReaders: Bool) throws {
     let random = SeededGenerator.forTest("unwritable medium \(closes) \(hasReaders)")

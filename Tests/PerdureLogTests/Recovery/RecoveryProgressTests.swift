@@ -82,7 +82,7 @@ struct RecoveryProgressTests {
     #expect(listener.all.isEmpty)
   }
 
-  @Test("An error of the progress handler cancels the opening and leaves the store unchanged")
+  @Test("An error of the progress handler cancels the opening and leaves segments and SUPERBLOCK unchanged")
   func givenUp() throws {
     let before = try fileSystem.files(in: Self.path)
     for readOnly in [false, true] {

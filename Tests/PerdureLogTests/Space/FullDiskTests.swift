@@ -376,7 +376,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "The reserve is not longer than reserveBytes, and has a step for each of its parts",
+    "The reserve is not longer than reserveBytes, and has at least one step for each of its parts",
     arguments: [128 << 10, 150_000, 589_000, 1 << 20, 72 << 20, 512 << 20])
   func largest(_ most: Int) {
     for longest in [64 << 10, 1 << 20, 64 << 20] {
