@@ -12,8 +12,8 @@ enum GraphCrashLedger {
     }
   }
 
-  /// Models that a store of no version can adopt. Each removes a constraint, adds a constraint,
-  /// removes an attribute, or adds a required attribute.
+  /// Models that a store cannot adopt, whatever its version. Each removes a constraint, adds a
+  /// constraint, removes an attribute, or adds a required attribute.
   static func misfits() throws -> [ManagedObjectModel] {
     var unruled = try account(versionMax)
     unruled.uniquenessConstraints = []

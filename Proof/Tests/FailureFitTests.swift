@@ -21,7 +21,7 @@ struct FailureFitTests {
     FailureFit(failure: failure, hasStruck: hasStruck, isVolumeFull: isVolumeFull).misfit(of: error)
   }
 
-  @Test("An error that reports the system's error at once is valid")
+  @Test("An error that fits the failed call or the full volume is valid")
   func right() {
     #expect(misfit(error(.io, medium), medium) == nil)
     #expect(misfit(error(.diskFull, room), room) == nil)

@@ -31,7 +31,7 @@ struct PartTests {
     #expect(!again.violations.contains { $0.what.contains("To run it again") })
   }
 
-  /// The argument of `--part`.
+  /// The argument of `--part` in a command; nil if the command has another form.
   private static func part(
     of command: String, _ name: String, _ seed: UInt64, _ scale: Double
   ) -> String? {

@@ -124,7 +124,7 @@ struct DemoRun {
     exitCode = run.status
   }
 
-  /// The number in the row that begins with `name`.
+  /// The number in the row that begins with `name`; nil if there is no such row.
   func number(_ name: String) -> Int? {
     for line in output.split(separator: "\n") where line.hasPrefix("  \(name)  ") {
       return line.split(separator: " ").last.flatMap { Int($0) }

@@ -24,7 +24,8 @@ package enum FoldersCanary: String, CaseIterable, Sendable {
   }
 }
 
-/// A file system without handles of directories. `FileSystem.openDirectory` has a default for it.
+/// A file system without handles of directories. It uses the default of `FileSystem.openDirectory`,
+/// which looks up paths.
 private final class PathFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
 

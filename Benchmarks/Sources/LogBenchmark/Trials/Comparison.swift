@@ -5,7 +5,7 @@ import Foundation
 struct Comparison {
   /// The folder in which stores are made and removed.
   var folder: URL
-  /// Called with the current step.
+  /// Called after each trial with its duration, and with the error of a failed trial.
   var progress: (String) -> Void
 
   /// The result of a turn.
