@@ -136,7 +136,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     var position = position
     for object in objects where !contains(object) {
       insert(object, at: position, file: file, line: line)
-      position += 1
+      // A removed object is not connected.
+      if contains(object) { position += 1 }
     }
   }
 

@@ -67,7 +67,7 @@ public final class ContextUndoManager {
     context != nil && (madeRecorder?.hasEventEdits == true || history.last(.undo) != nil)
   }
 
-  /// Whether there is a group to redo. After the next edit there is none.
+  /// Whether there is a group to redo. After the next edit that can be undone there is none.
   public var canRedo: Bool {
     context != nil && madeRecorder?.hasEventEdits != true && history.last(.redo) != nil
   }

@@ -28,11 +28,15 @@ public struct UndoConflict: Hashable, Sendable {
 }
 
 extension UndoConflict: CustomStringConvertible {
-  /// The property with its three values.
+  /// The property with its three values, or what has happened to the object or the member.
   public var description: String {
     if property.isEmpty { return "\(objectID): the group has changed the object, but it does not exist now" }
     let name = "\(objectID) \(property)"
+    if before == .null, after == .null, case .objectID(let target) = current {
+      return "\(name): the object was connected with \(target) after the group, and is deleted with it"
+    }
     let place = member.map { "\(name), member \($0)" } ?? name
+    if member != nil, case .data = after { return "\(place): was moved after the group" }
     let values = [before, after, current].map { "\($0)".shortened }
     return "\(place): was \(values[0]), the group has set \(values[1]), and it is \(values[2]) now"
   }
@@ -46,7 +50,8 @@ public enum UndoConflictPolicy: Hashable, Sendable {
   /// edit that hides a saved value stays.
   case keepCurrent
   /// Replaces the current values. An object that was removed after the group's edits is not
-  /// restored, and neither are links to it.
+  /// restored, and neither are links to it. If the undo removes an object, cascades also delete the
+  /// objects that were connected with it after the group.
   case overwrite
 }
 

@@ -116,7 +116,10 @@ final class UndoApplication {
     var rows: [(overlay: ObjectOverlay, row: KeptRow)] = []
     try reversal.run(.edit) {
       undoGroups.revertLastGroup(direction) {
-        if policy == .overwrite { undoRestorer.acceptHiddenSaves(of: changes) }
+        if policy == .overwrite {
+          undoRestorer.acceptHiddenSaves(of: changes)
+          undoRestorer.deleteConnected(conflicts)
+        }
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()
         return deferral.links.filter { !conflictFinder.isKept($0, kept) }

@@ -48,6 +48,14 @@ final class UndoRestorer {
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
+  /// Deletes the objects that a cascade deletes with an object that the undo removes, although they
+  /// were connected after the group.
+  func deleteConnected(_ conflicts: [FoundConflict]) {
+    for target in conflicts.compactMap(\.connected) where reading.contents.exists(target) {
+      editing.objectEditor.markDeleted(target)
+    }
+  }
+
   /// Accepts the saved values that unsaved edits hide, before the undo replaces them. The next save
   /// then keeps the restored values, even if it merges them with the saved ones. Later undos of the
   /// same places do not conflict.
