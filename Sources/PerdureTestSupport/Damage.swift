@@ -62,7 +62,7 @@ extension Damage {
   public func apply(to bytes: inout [UInt8]) {
     switch self {
     case .bit(let bit):
-      if bytes.indices.contains(bit / 8) { bytes[bit / 8] ^= 1 << UInt8(bit % 8) }
+      if bit >= 0, bit / 8 < bytes.count { bytes[bit / 8] ^= 1 << UInt8(bit % 8) }
     case .truncation(let length): bytes.removeLast(max(0, bytes.count - max(0, length)))
     case .zeros(let range):
       for place in range.clamped(to: bytes.indices) { bytes[place] = 0 }

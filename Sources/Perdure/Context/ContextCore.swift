@@ -51,8 +51,9 @@ final class ContextCore {
     reading = ContextReading(
       registry: registry, viewState: viewState, pending: pending, transientState: transientState,
       eventHub: eventHub)
-    editing = ContextEditing(reading, activity)
-    queries = ContextQueries(reading, editing, eventHub, activity)
+    let shared = Shared(reading)
+    editing = ContextEditing(shared, activity)
+    queries = ContextQueries(shared, editing, eventHub, activity)
     registry.memory.pointee.core = .passUnretained(self)
   }
 

@@ -283,10 +283,11 @@ extension ManagedObject {
   ) -> OrderedToMany<ManagedObject> {
     let slot = relationshipSlot(key, file, line)
     if shape.relationship(slot).order == nil {
-      stop(
-        "\(shape.name).\(key) is not ordered. Use mutableSetValue(forKey:), or declare it ordered.",
-        file: file,
-        line: line)
+      let remedy =
+        shape.relationship(slot).isToMany
+        ? "is not ordered. Use mutableSetValue(forKey:), or declare it ordered."
+        : "is to-one. Use setValue(_:forKey:) with an object."
+      stop("\(shape.name).\(key) \(remedy)", file: file, line: line)
     }
     return OrderedToMany(self, slot)
   }

@@ -14,7 +14,7 @@ public struct UndoConflict: Hashable, Sendable {
   /// The value before the group, which an undo restores.
   ///
   /// An object in a relationship is represented by its id (`Value.objectID`). For an object as a
-  /// whole, the value is true if the object exists, and false or null if it does not. For a link of
+  /// whole, the value is true if the object exists, and false if it does not. For a link of
   /// a to-many relationship, the value is true if the link to `member` exists, and false if it does
   /// not. A position is represented by its order key as data. A transient value is represented by
   /// null, unless it is a `Value` or an object of this context.

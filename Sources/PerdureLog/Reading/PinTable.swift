@@ -254,9 +254,6 @@ struct PinnedVersions {
     return all
   }
 
-  /// Whether any root may be held.
-  var holdsAny: Bool { unsettledFrom != nil || !exact.isEmpty }
-
   /// Whether a root of one of these versions may be held.
   func mayHold(_ versions: ClosedRange<UInt64>) -> Bool {
     if let unsettledFrom, unsettledFrom <= versions.upperBound { return true }

@@ -72,6 +72,7 @@ enum SwiftLiteral {
   }
 
   private static func number(_ value: Double) -> String {
-    value.isFinite ? "\(value)" : value < 0 ? "-Double.infinity" : "Double.infinity"
+    if value.isNaN { return "Double.nan" }
+    return value.isFinite ? "\(value)" : value < 0 ? "-Double.infinity" : "Double.infinity"
   }
 }

@@ -28,8 +28,9 @@ struct ParserReading {
       inheritanceOffset: node.inheritanceClause?.inheritedTypes.first.map { offset(Self.base($0.type)) },
       variables: members.variables, initializers: members.initializers,
       overriddenFunctions: members.overridden,
-      // Validations are not compared: the scanner defines them, not the grammar.
-      validators: [])
+      // Validations and functions of templates are not compared: the scanner defines them, not the
+      // grammar.
+      validators: [], templateFunctions: [])
   }
 
   private static func inherited(_ type: SwiftSyntax.TypeSyntax) -> String {

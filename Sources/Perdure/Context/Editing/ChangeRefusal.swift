@@ -25,7 +25,7 @@ final class ChangeRefusal {
   private let retirement: ObjectRetirement
   private let activity: ContextActivity
 
-  init(_ reading: ContextReading, _ activity: ContextActivity) {
+  init(_ reading: Shared<ContextReading>, _ activity: ContextActivity) {
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending

@@ -21,7 +21,7 @@ final class ContextAdvance {
   private let rebase: PendingRebase
 
   init(
-    _ reading: ContextReading, recording: EditRecording, hiddenSaveSearch: HiddenSaveSearch,
+    _ reading: Shared<ContextReading>, recording: EditRecording, hiddenSaveSearch: HiddenSaveSearch,
     linkEditor: LinkEditor, rebase: PendingRebase
   ) {
     viewState = reading.viewState

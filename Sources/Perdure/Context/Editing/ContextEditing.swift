@@ -15,8 +15,7 @@ struct ContextEditing {
   let insertion: ObjectInsertion
   let undoGroups: UndoGroups
 
-  init(_ reading: ContextReading, _ activity: ContextActivity) {
-    let shared = Shared(reading)
+  init(_ reading: Shared<ContextReading>, _ activity: ContextActivity) {
     hooks = ObjectHooks(
       rows: reading.rows, viewState: reading.viewState, pending: reading.pending, activity: activity)
     refusal = ChangeRefusal(reading, activity)
@@ -26,7 +25,7 @@ struct ContextEditing {
     linkEditor = LinkEditor(
       reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, recording: recording)
     rebase = PendingRebase(
-      reading: shared, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
+      reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
     hiddenSaveSearch = HiddenSaveSearch(
       viewState: reading.viewState, pending: reading.pending, rebase: rebase, recording: recording)
@@ -34,10 +33,10 @@ struct ContextEditing {
       reading, recording: recording, hiddenSaveSearch: hiddenSaveSearch, linkEditor: linkEditor,
       rebase: rebase)
     deleteRules = DeleteRules(
-      reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      reading: reading, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       activity: activity)
     removal = ObjectRemoval(
-      reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      reading: reading, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       deleteRules: deleteRules, activity: activity)
     insertion = ObjectInsertion(reading, recording, activity)
     undoGroups = UndoGroups(

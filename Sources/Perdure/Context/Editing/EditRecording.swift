@@ -7,12 +7,12 @@ internal import PerdurePredicates
 final class EditRecording {
   private let registry: ObjectRegistry
   private let graph: GraphSchema
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
 
-  init(_ reading: ContextReading) {
+  init(_ reading: Shared<ContextReading>) {
     registry = reading.registry
     graph = reading.graph
-    self.reading = reading
+    _reading = reading
   }
 
   /// The recorder of the undo manager; nil for a context without one.

@@ -21,19 +21,19 @@ final class LinkEditor {
   private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let objectEditor: ObjectEditor
   private let orderEditor: OrderEditor
   private let recording: EditRecording
 
   init(
-    reading: ContextReading, objectEditor: ObjectEditor, orderEditor: OrderEditor,
+    reading: Shared<ContextReading>, objectEditor: ObjectEditor, orderEditor: OrderEditor,
     recording: EditRecording
   ) {
     graph = reading.graph
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.objectEditor = objectEditor
     self.orderEditor = orderEditor
     self.recording = recording

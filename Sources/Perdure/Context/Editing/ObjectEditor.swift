@@ -8,18 +8,18 @@ final class ObjectEditor {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let hooks: ObjectHooks
   private let refusal: ChangeRefusal
   private let recording: EditRecording
 
   init(
-    _ reading: ContextReading, hooks: ObjectHooks, refusal: ChangeRefusal, recording: EditRecording
+    _ reading: Shared<ContextReading>, hooks: ObjectHooks, refusal: ChangeRefusal, recording: EditRecording
   ) {
     graph = reading.graph
     registry = reading.registry
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.hooks = hooks
     self.refusal = refusal
     self.recording = recording

@@ -13,7 +13,7 @@ final class ObjectInsertion {
   private let recording: EditRecording
   private let activity: ContextActivity
 
-  init(_ reading: ContextReading, _ recording: EditRecording, _ activity: ContextActivity) {
+  init(_ reading: Shared<ContextReading>, _ recording: EditRecording, _ activity: ContextActivity) {
     graph = reading.graph
     registry = reading.registry
     pending = reading.pending

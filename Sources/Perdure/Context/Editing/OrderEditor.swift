@@ -12,15 +12,15 @@ internal import PerdurePredicates
 final class OrderEditor {
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let recording: EditRecording
   /// Whether an added member gets its stored position.
   var restoresOrder = false
 
-  init(_ reading: ContextReading, _ recording: EditRecording) {
+  init(_ reading: Shared<ContextReading>, _ recording: EditRecording) {
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.recording = recording
   }
 

@@ -11,7 +11,7 @@ final class ContextFetching {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let hooks: ObjectHooks
   private let deleteRules: DeleteRules
   private let merging: ForeignMerging
@@ -20,14 +20,14 @@ final class ContextFetching {
   @exclusivity(unchecked) private var uniqueKeys = UniqueKeys()
 
   init(
-    _ reading: ContextReading, hooks: ObjectHooks, deleteRules: DeleteRules,
+    _ reading: Shared<ContextReading>, hooks: ObjectHooks, deleteRules: DeleteRules,
     merging: ForeignMerging, activity: ContextActivity
   ) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.hooks = hooks
     self.deleteRules = deleteRules
     self.merging = merging

@@ -9,7 +9,8 @@ struct ContextQueries {
   let lookup: ObjectLookup
 
   init(
-    _ reading: ContextReading, _ editing: ContextEditing, _ eventHub: EventHub, _ activity: ContextActivity
+    _ reading: Shared<ContextReading>, _ editing: ContextEditing, _ eventHub: EventHub,
+    _ activity: ContextActivity
   ) {
     foreignSaves = ForeignSaves(reading)
     refresh = ObjectRefresh(

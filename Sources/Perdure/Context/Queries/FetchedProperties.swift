@@ -18,7 +18,7 @@ struct FetchedProperties {
   private let retirement: ObjectRetirement
   private let fetching: ContextFetching
 
-  init(_ reading: ContextReading, _ fetching: ContextFetching) {
+  init(_ reading: Shared<ContextReading>, _ fetching: ContextFetching) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState

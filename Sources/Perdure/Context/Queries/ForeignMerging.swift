@@ -20,7 +20,7 @@ final class ForeignMerging {
   private let activity: ContextActivity
 
   init(
-    _ reading: ContextReading, _ eventHub: EventHub, recording: EditRecording,
+    _ reading: Shared<ContextReading>, _ eventHub: EventHub, recording: EditRecording,
     advancing: ContextAdvance, foreignSaves: ForeignSaves, refresh: ObjectRefresh,
     activity: ContextActivity
   ) {

@@ -9,7 +9,7 @@ final class ForeignSaves {
   private let viewState: ViewState
   private let pending: PendingChanges
 
-  init(_ reading: ContextReading) {
+  init(_ reading: Shared<ContextReading>) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState

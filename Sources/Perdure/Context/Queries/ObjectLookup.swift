@@ -14,7 +14,7 @@ final class ObjectLookup {
   private let merging: ForeignMerging
 
   init(
-    _ reading: ContextReading, _ eventHub: EventHub, hooks: ObjectHooks, merging: ForeignMerging
+    _ reading: Shared<ContextReading>, _ eventHub: EventHub, hooks: ObjectHooks, merging: ForeignMerging
   ) {
     graph = reading.graph
     registry = reading.registry

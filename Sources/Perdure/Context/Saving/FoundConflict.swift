@@ -48,7 +48,11 @@ struct FoundConflict {
     case .transient(.instance(let reference)): graph.shown(.reference(reference))
     case .linked, .object: .bool(true)
     case .key(let key): .data(Data(key.bytes))
-    case .absent: if case .link = property { .bool(false) } else { .null }
+    case .absent:
+      switch property {
+      case .link, .object: .bool(false)
+      case .column, .position, .transient: .null
+      }
     case .stored, .transient: .null
     }
   }

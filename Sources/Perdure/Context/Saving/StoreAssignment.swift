@@ -163,7 +163,8 @@ final class StoreAssignment {
     guard strangers.isEmpty else {
       throw .about(
         strangers.map(\.objectID), .unknownObjectID,
-        "These objects belong to another context. Use objects of this one.")
+        "This context does not have these objects: they belong to another context, or were removed. Use objects of this context."
+      )
     }
     let new = objects.filter { $0.overlay?.isNew == true }
     let refused = new.filter { pending.allocator.failure(of: $0.reference) != nil }
