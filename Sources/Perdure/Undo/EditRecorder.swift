@@ -196,6 +196,8 @@ final class EditRecorder {
 
   /// Completes the groups to which delete rules or hooks have added changes.
   func closeReopenedGroups(_ reader: some EditedContentReader) {
+    // The groups stay open until the last hook has returned.
+    if hookGroups != nil { return }
     if reopenedGroups.open.isEmpty { return reopenedGroups.forget() }
     readContents(reader)
     reopenedGroups.close(before: openGroups)

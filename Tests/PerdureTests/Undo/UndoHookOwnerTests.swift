@@ -1,16 +1,19 @@
-import Perdure
 import Testing
+
+@testable import Perdure
 
 @Entity private final class Record: ManagedObject {
   var title: String = ""
   var key: String = ""
   var saveCount: Int = 0
   var countsSaves: Bool = false
+  var dropsTracks: Bool = false
   @Relationship(inverse: "record") var tracks: ToMany<Track>
 
   override func willSave() {
     if isDeleted { return }
     if key != title.lowercased() { key = title.lowercased() }
+    if dropsTracks { for track in tracks { managedObjectContext?.delete(track) } }
     if countsSaves, changedValues()["saveCount"] == nil { saveCount += 1 }
   }
 }
@@ -138,7 +141,30 @@ struct UndoHookOwnerTests {
     #expect(track.total == 1)
     context.undoGroup("Rate") { track.title = "rated" }
     while manager.canUndo { #expect(conflictsOfUndo().isEmpty) }
-    #expect(record.saveCount == 0 && track.record == nil && !track.hasChanges || track.total == 0)
+    #expect(record.saveCount == 0 && track.record == nil && track.total == 0 && track.title == "")
+  }
+
+  @Test("A hook's deletion and the edits of all hooks are undone with the group of their objects")
+  func deletion() throws {
+    let records = (0..<4).map { _ in Record(context: context) }
+    for record in records { record.tracks.insert(Track(context: context)) }
+    try context.save()
+    manager.removeAllActions()
+    context.undoGroup("Drop") {
+      for (number, record) in records.enumerated() {
+        (record.title, record.dropsTracks) = ("R\(number)", number % 2 == 0)
+      }
+    }
+    context.undoGroup("Rate") { track.title = "rated" }
+    try context.save()
+    #expect(records.map(\.tracks.count) == [0, 1, 0, 1] && records.map(\.key) == ["r0", "r1", "r2", "r3"])
+    try context.undo()
+    #expect(conflictsOfUndo().isEmpty && !manager.canUndo)
+    #expect(records.map(\.tracks.count) == [1, 1, 1, 1] && records.allSatisfy { $0.key.isEmpty })
+    try context.save()
+    try context.redo()
+    #expect(records.map(\.tracks.count) == [0, 1, 0, 1] && records.map(\.key) == ["r0", "r1", "r2", "r3"])
+    #expect(manager.brokenInvariants == [])
   }
 
   @Test("A group is removed if the hook of its object reverts all of its changes")
