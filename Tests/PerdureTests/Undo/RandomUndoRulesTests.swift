@@ -287,7 +287,7 @@ private final class UndoRulesRun {
     desk.note("  refused: \(error.undoConflicts)")
     desk.expect(error.code == .undoConflict && policy == .refuse, "\(error)")
     desk.expect(!error.undoConflicts.isEmpty, "a refusal without conflicts")
-    desk.expect(causes != .none || canConflict, "conflicts without a cause: \(error.undoConflicts)")
+    desk.expect(causes.areOthersSaving || canConflict, "conflicts without a cause: \(error.undoConflicts)")
   }
 
   /// Checks that values of the other context that were shown before are still shown. Skips values
