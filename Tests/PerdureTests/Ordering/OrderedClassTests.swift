@@ -40,6 +40,21 @@ struct OrderedClassTests {
     return message
   }
 
+  @Test("The insertion of several objects skips removed ones, and the next save reports them")
+  func removedAmongOthers() throws {
+    let context = try context()
+    let (conversation, removed) = (Conversation(context: context), message("removed", in: context))
+    conversation.title = "A"
+    context.delete(removed)
+    context.processPendingChanges()
+    let (first, second) = (message("first", in: context), message("second", in: context))
+    conversation.messages.insert(contentsOf: [removed, first, removed, second], at: 0)
+    #expect(conversation.messages.map(\.text) == ["first", "second"])
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .objectNotFound)
+    context.rollback()
+  }
+
   @Test("The first object of an unordered relationship is the first of an iteration, or nil")
   func firstOfUnordered() throws {
     let context = try context()
