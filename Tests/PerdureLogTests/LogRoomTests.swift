@@ -6,6 +6,59 @@ import Testing
 
 @testable import PerdureLog
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Maps segments so that an access after the log stops the process. The accessible pages end after
+/// the last nonzero byte and a frame header that may follow it.
+private final class InaccessibleHoles: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let inaccessible = Guarded(0)
+
+  init(_ behind: any FileSystem) { self.behind = behind }
+
+  /// The total length of all inaccessible pages.
+  var byteCount: Int { inaccessible.withLock { $0 } }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    return path.hasSuffix(".segment") ? Segment(behind: file, self) : file
+  }
+
+  private final class Segment: ForwardingFile {
+    let behind: any File
+    private let holes: InaccessibleHoles
+
+    init(behind: any File, _ holes: InaccessibleHoles) { (self.behind, self.holes) = (behind, holes) }
+
+    func map(_ length: Int) throws(FileIOError) -> FileMapping {
+      func pages(_ count: Int) -> Int {
+        let page = Int(getpagesize())
+        return (count + page - 1) / page * page
+      }
+      let bytes = try behind.read(min(length, Int(size())), at: 0)
+      let end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1 + FrameHeader.length
+      let (used, whole) = (pages(min(end, length)), pages(length))
+      guard let base = mmap(nil, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0),
+        base != MAP_FAILED
+      else { throw FileIOError(.outOfMemory, operation: .map, path: path) }
+      base.copyMemory(from: bytes, byteCount: min(bytes.count, used))
+      if used < whole, mprotect(base + used, whole - used, PROT_NONE) == 0 {
+        holes.inaccessible.withLock { $0 += whole - used }
+      }
+      let address = UInt(bitPattern: base)
+      return FileMapping(base: base, length: length) {
+        munmap(UnsafeMutableRawPointer(bitPattern: address), whole)
+      }
+    }
+  }
+}
+
 @Suite("Preallocated length of the log file")
 struct LogRoomTests {
   private static let path = "/s.perdure"
@@ -217,6 +270,37 @@ struct LogRoomTests {
     let chain = try SegmentChain([1], in: directory, .read, superblock, GroupCache(bytesMax: 0))
     #expect(chain.links.count == 1 && chain.links[0].size > end + 1000)
     #expect(chain.links[0].logEnd <= end)
+  }
+
+  @Test("An opening reads no hole after the log through a mapping, with or without a torn tail")
+  func mappedHoles() async throws {
+    await #expect(processExitsWith: .success) {
+      for tornBytes in [0, 60] {
+        let disk = InMemoryFileSystem()
+        var options = StoreOptions()
+        options.fileSystem = disk
+        options.segmentCapacityBytes = 1 << 20
+        options.logRoom = .always(upTo: 400_000)
+        let store = try Store(at: LogRoomTests.path, options: options)
+        let rows = try store.keyspace("rows", .dense)
+        try store.write { transaction in
+          for id in 1...100 as ClosedRange<UInt64> {
+            try transaction.put([UInt8](repeating: 1, count: 2000), id: id, in: rows)
+          }
+        }
+        let end = try store.engine.readingState { $0.end.offset }
+        store.engine.abandon()
+        let segment = try disk.open(LogRoomTests.segment, .readWrite)
+        #expect(try segment.size() > end + 100_000)
+        try segment.write([UInt8](repeating: 9, count: tornBytes), at: end)
+        let holes = InaccessibleHoles(disk)
+        options.fileSystem = holes
+        let again = try Store(at: LogRoomTests.path, options: options)
+        #expect(holes.byteCount > 100_000)
+        #expect(again.recoveryReport.tornTailBytes == UInt64(tornBytes))
+        #expect(again.snapshot().count(in: rows) == 100)
+      }
+    }
   }
 
   @Test("Commits continue without preallocation if space is short")

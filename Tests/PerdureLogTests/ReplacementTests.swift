@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system that imitates a concurrent opening: before a rename, it creates and locks the
-/// directory that the rename replaces. It does this for a given number of renames.
+/// A file system that imitates a concurrent opening: before a rename to the store's path, it
+/// creates and locks the directory there. It does this for a given number of such renames.
 private final class OpeningBeforeRename: ForwardingFileSystem {
   let behind: any FileSystem
   private let remaining: Guarded<Int>
@@ -14,12 +14,16 @@ private final class OpeningBeforeRename: ForwardingFileSystem {
 
   init(_ behind: any FileSystem, times: Int) { (self.behind, remaining) = (behind, Guarded(times)) }
 
+  /// Whether all openings were imitated.
+  var isDone: Bool { remaining.withLock { $0 == 0 } }
+
   func rename(_ source: String, to destination: String) throws(FileIOError) {
     let isDue = remaining.withLock { remaining in
+      guard destination == "/s", remaining > 0 else { return false }
       remaining -= 1
-      return remaining >= 0
+      return true
     }
-    if isDue, destination == "/s" {
+    if isDue {
       if try behind.kind(of: destination) == nil { try behind.createDirectory(destination) }
       let lock = try behind.writerLock(ofStore: destination)
       held.withLock { $0 = lock }
@@ -109,7 +113,9 @@ struct ReplacementTests {
     let disk = InMemoryFileSystem()
     try make("/s", 3, disk)
     try make("/source", 7, disk)
-    try Store.replace("/s", with: "/source", options: options(OpeningBeforeRename(disk, times: times)))
+    let opening = OpeningBeforeRename(disk, times: times)
+    try Store.replace("/s", with: "/source", options: options(opening))
+    #expect(opening.isDone)
     #expect(try value(at: "/s", disk) == [7])
     #expect(try disk.contents(of: "/") == ["s", "source"])
   }

@@ -152,8 +152,14 @@ struct BackupPaceTests {
     var pace = BackupPace(bytesPerSecond: nil, activity: 0, now: 0)
     #expect(pace.pass(1 << 30, activity: 7, now: 3) == 3)
     var options = BackupOptions()
-    options.bytesPerSecond = 1000
-    let error = #expect(throws: StoreError.self) { try options.validate() }
-    #expect(error?.code == .invalidArgument)
+    for limit in [nil, 64 << 10, .max] as [Int?] {
+      options.bytesPerSecond = limit
+      try options.validate()
+    }
+    for limit in [(64 << 10) - 1, 1000, 0, -1] {
+      options.bytesPerSecond = limit
+      let error = #expect(throws: StoreError.self, "\(limit)") { try options.validate() }
+      #expect(error?.code == .invalidArgument)
+    }
   }
 }

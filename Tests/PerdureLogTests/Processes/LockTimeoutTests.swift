@@ -28,6 +28,46 @@ private final class RefusalCounter: ForwardingFileSystem {
   }
 }
 
+/// Calls a closure after each refusal of a lock on a range of a file, with the number of refusals.
+private final class RangeRefusalCounter: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let refusals = Guarded(0)
+  private let action: @Sendable (Int) -> Void
+
+  init(_ behind: any FileSystem, _ action: @escaping @Sendable (Int) -> Void) {
+    (self.behind, self.action) = (behind, action)
+  }
+
+  var count: Int { refusals.withLock { $0 } }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    CountedFile(behind: try behind.open(path, mode), self)
+  }
+
+  private func noteRefusal() {
+    let count = refusals.withLock { count in
+      count += 1
+      return count
+    }
+    action(count)
+  }
+
+  private final class CountedFile: ForwardingFile {
+    let behind: any File
+    private let counter: RangeRefusalCounter
+
+    init(behind: any File, _ counter: RangeRefusalCounter) {
+      (self.behind, self.counter) = (behind, counter)
+    }
+
+    func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+      if try behind.tryLock(range) { return true }
+      counter.noteRefusal()
+      return false
+    }
+  }
+}
+
 /// Renames a prepared store to the draft of a replacement when an opening creates the store's
 /// directory.
 private final class LateReplacement: ForwardingFileSystem {
@@ -151,16 +191,28 @@ struct LockTimeoutTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("If LOCK was removed, the lock on a segment refuses an opening until the first store is closed")
+  @Test("If LOCK was removed, an opening waits until the first store releases the lock on its segment")
   func segment() throws {
     let memory = InMemoryFileSystem()
     let first = try FilledStore(Store(at: "/s", options: Self.options(memory, .zero)))
     try first.put(0..<3, round: 1)
     try memory.remove("/s/LOCK")
-    #expect(throws: StoreError.self) { try Store(at: "/s", options: Self.options(memory, .milliseconds(5))) }
-    #expect(throws: StoreError.self) { try first.store.close() }
-    #expect(
-      try FilledStore(Store(at: "/s", options: Self.options(memory, .seconds(600)))).holds(0..<3, round: 1))
+    let refusing = RangeRefusalCounter(memory) { _ in }
+    let error = #expect(throws: StoreError.self) {
+      try Store(at: "/s", options: Self.options(refusing, .zero))
+    }
+    #expect(error?.code == .locked && refusing.count == 1)
+    let closing = Guarded<(any Error)?>(nil)
+    let store = first.store
+    let counter = RangeRefusalCounter(memory) {
+      guard $0 == 3 else { return }
+      do { try store.close() } catch { closing.withLock { $0 = error } }
+    }
+    let second = try FilledStore(Store(at: "/s", options: Self.options(counter, .seconds(600))))
+    #expect(counter.count == 3)
+    #expect(try second.holds(0..<3, round: 1))
+    // The first store has lost its LOCK, so its close throws.
+    #expect(closing.withLock { $0 is StoreError })
   }
 
   @Test(

@@ -122,15 +122,31 @@ struct OpeningPromiseTests {
     #expect(try fileSystem.kind(of: name) == nil)
   }
 
-  @Test("After a store was released without closing, the opening marks the store as open at once")
+  @Test("The opening of a store that was not closed makes the log durable and marks the store as open")
   func notClosed() throws {
     let fileSystem = SimulatedFileSystem()
     do {
       let (store, rows) = try Self.open(fileSystem)
       try Self.add(1, store, rows)
+      try store.write(durability: .processCrash) { try $0.put([2], id: 2, in: rows) }
+      store.engine.abandon()
     }
+    /// The contents of the stores that a power cut can leave now.
+    func contents() throws -> Set<[Int]> {
+      var explorer = CrashExplorer()
+      explorer.makesGarbage = false
+      let journal = fileSystem.journal
+      return try Set(
+        explorer.images(of: journal, after: journal.operationCount).map { image in
+          let (store, rows) = try Self.open(image.fileSystem())
+          return try Self.numbers(store, rows)
+        })
+    }
+    #expect(try contents() == [[1], [1, 2]])
     let (store, _) = try Self.open(fileSystem)
     #expect(!store.engine.promise.isPending && !store.recoveryReport.wasClosed)
+    #expect(try !Self.superblock(fileSystem).isClosed)
+    #expect(try contents() == [[1, 2]])
   }
 
   /// In the second round, the close does not sync the superblock, as if the process ended before

@@ -137,13 +137,21 @@ struct InterruptedSalvageTests {
   }
 
   @Test(
-    "If LOCK cannot be locked, the report states this, except on a read-only volume",
-    arguments: [FileOperation.lock], [FileIOError.Code.permissionDenied, .mediaError, .readOnly])
-  func lockFailure(_ call: FileOperation, _ code: FileIOError.Code) throws {
+    "If LOCK or the newest segment cannot be locked, the report states this, except on a read-only volume",
+    arguments: ["/LOCK", ".segment"], [FileIOError.Code.permissionDenied, .mediaError, .readOnly])
+  func lockFailure(_ suffix: String, _ code: FileIOError.Code) throws {
     let disk = try disk().fileSystem()
-    disk.inject(InjectedFailure(of: call, repeats: true, code: code, pathContains: source + "/"))
+    // The last path with the suffix is that of LOCK, or of the newest segment.
+    let paths = try disk.contents(of: source).map { source + "/" + $0 }.sorted()
+    let path = try #require(paths.last { $0.hasSuffix(suffix) })
+    disk.inject(InjectedFailure(of: .lock, repeats: true, code: code, pathContains: path))
     let report = try salvage(disk)
+    #expect(disk.injectedFailureCount > 0)
     #expect(report.isClean && report.keys == 9)
-    #expect((report.lockFailure == nil) == (code == .readOnly), "\(report.lockFailure ?? "nil")")
+    if code == .readOnly {
+      #expect(report.lockFailure == nil)
+    } else {
+      #expect(report.lockFailure?.contains(path) == true, "\(report.lockFailure ?? "nil")")
+    }
   }
 }

@@ -326,8 +326,13 @@ struct SalvageTests {
     #expect(report.damages.first?.file == StoreFileName.blob(2).string)
   }
 
-  @Test("If blob files are missing and no structure identifies the store, their values are reported as lost")
-  func blobsOfNoStore() throws {
+  /// The state of the blob files of a store without superblock and segment headers.
+  enum BlobState: CaseIterable { case intact, withoutHeaders, missing }
+
+  @Test(
+    "Without superblock and segment headers, only the headers of blob files make their values readable",
+    arguments: BlobState.allCases)
+  func blobsOfNoStore(_ state: BlobState) throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put([1], id: 1, in: rows) }
@@ -337,16 +342,25 @@ struct SalvageTests {
     }
     try store.close()
     for number in 1...2 as ClosedRange<UInt64> {
-      try fileSystem.remove(path + "/" + StoreFileName.blob(number).string)
+      let blob = path + "/" + StoreFileName.blob(number).string
+      switch state {
+      case .intact: break
+      case .withoutHeaders: try overwrite(blob, 0..<BlobHeader.length)
+      case .missing: try fileSystem.remove(blob)
+      }
     }
     try fileSystem.remove(path + "/" + StoreFileName.superblock.string)
     for name in try fileSystem.contents(of: path) where name.hasSuffix(".segment") {
       try overwrite(path + "/" + name, 0..<SegmentHeader.length)
     }
     let report = try Store.salvage(from: path, to: SalvagedStore.target, options: options)
-    #expect(Array(try SalvagedStore.content(of: SalvagedStore.target, fileSystem).values) == [[1]])
-    #expect(report.contents.map(\.keys) == [1])
-    #expect(report.damages.filter { $0.reason == .blob }.count == 2)
+    let values = Set(try SalvagedStore.content(of: SalvagedStore.target, fileSystem).values)
+    let long = [4, 5].map { [UInt8](repeating: $0, count: 5000) }
+    #expect(values == (state == .intact ? Set(long) : [[1]]))
+    #expect(report.contents.map(\.keys) == [values.count])
+    let lost = report.damages.filter { $0.reason == .blob }.map(\.file)
+    let names = (1...2 as ClosedRange<UInt64>).map { StoreFileName.blob($0).string }
+    #expect(lost == (state == .intact ? [] : names))
   }
 
   @Test("A keyspace without a definition gets another name, and its index is restored")
