@@ -63,9 +63,10 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("Only write counts as a write, and only open, create, map, reserve and locks count as acquisitions")
+  @Test("Only syncs, write, and open, create, map, reserve and locks have an effect of their own")
   func effects() {
     let all = FileIOError.Operation.all
+    #expect(Set(all.filter(\.isSync)) == [.sync, .syncDirectory])
     #expect(all.filter(\.isWrite) == [.write])
     #expect(
       Set(all.filter(\.isAcquisition)) == [.open, .create, .map, .reserve, .lock, .tryLock])

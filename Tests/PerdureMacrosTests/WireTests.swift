@@ -62,18 +62,34 @@ struct WireTests {
     #expect(throws: JSONError.self) { try read(String(repeating: "[", count: 100_000)) }
   }
 
-  @Test("A message with any changed byte is answered or throws an error")
-  func mutations() {
+  @Test("A message with any changed byte is refused, answered, or ends the conversation with an error text")
+  func mutations() throws {
     let bytes = Array(Self.expandMessage.utf8)
+    var (invalid, answered, unknown) = (0, 0, 0)
     for offset in bytes.indices {
       for byte: UInt8 in [0, 0x22, 0x5c, 0x7b, 0x7d, 0xff] {
         var changed = bytes
         changed[offset] = byte
-        guard let value = try? JSONReader.read(changed) else { continue }
+        // The only possible error has the type `JSONError`.
+        guard let value = try? JSONReader.read(changed) else {
+          invalid += 1
+          continue
+        }
         var conversation = Conversation()
-        _ = conversation.answer(Request(value))?.json.encoded
+        guard let reply = conversation.answer(Request(value))?.json else {
+          #expect(conversation.confusion.contains("is not understood"), "byte \(byte) at \(offset)")
+          unknown += 1
+          continue
+        }
+        #expect(conversation.confusion.isEmpty)
+        #expect(try JSONReader.read(reply.encoded) == reply, "byte \(byte) at \(offset)")
+        let result = try #require(reply["expandMacroResult"], "byte \(byte) at \(offset)")
+        // A reply without source explains this in diagnostics.
+        #expect(result["expandedSource"]?.string != nil || result["diagnostics"] != [])
+        answered += 1
       }
     }
+    #expect(invalid > 100 && answered > 100 && unknown > 10)
   }
 
   static let expandMessage = """

@@ -76,9 +76,10 @@ struct ParentObserverTests {
     volume.title = "Two"
     try context.save()
     #expect(edits > 0 && volume.pages == Int64(edits))
+    observation.cancel()
+    let pages = volume.pages
     try context.save()
     let saved = try undoVolume(volume.objectID, scene.container.newContext())
-    #expect(saved.pages == volume.pages || context.hasChanges)
-    withExtendedLifetime(observation) {}
+    #expect(saved.pages == pages && volume.pages == pages && !context.hasChanges)
   }
 }

@@ -91,6 +91,17 @@ struct IncompleteSaveTests {
     #expect((objects[1]["up"] as? ManagedObject)?["x"] as? String == "root")
   }
 
+  @Test("A commit that its store refuses is not counted")
+  func refusedCommit() throws {
+    let store = stores[0]
+    let change = StoreChange(view: store.view(), schema: store.schema, durability: .powerLoss)
+    _ = try store.commit(change)
+    #expect(store.commits == 1)
+    try store.close()
+    #expect(throws: StoreError.self) { try store.commit(change) }
+    #expect(store.commits == 1)
+  }
+
   @Test("If the first store fails, nothing is saved and all changes stay pending")
   func first() throws {
     let context = container.newContext()

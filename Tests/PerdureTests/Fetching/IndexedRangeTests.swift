@@ -243,7 +243,7 @@ struct IndexedRangeTests {
     #expect(view.entriesRead == 20 && view.rowsRead == 0)
   }
 
-  @Test("A request without a plan throws a FetchError for a value of a wrong type or a negative limit")
+  @Test("For a unique key of a wrong type or a negative limit, the planner's FetchError is thrown")
   func mistakes() throws {
     let context = try Self.context()
     for number in 0..<5 {
@@ -252,10 +252,15 @@ struct IndexedRangeTests {
     try context.save()
     let wrong = FetchRequest<ManagedObject>(
       entityName: "Thing", predicate: try FetchPredicate(format: "serial == 'a'"))
-    #expect(throws: FetchError.self) { try context.fetch(wrong) }
+    #expect(try Self.key("serial == 'a'", of: "Thing") == nil)
+    let mismatch = #expect(throws: FetchError.self) { try context.fetch(wrong) }
+    #expect(mismatch?.code == .typeMismatch)
     var negative = FetchRequest<ManagedObject>(
       entityName: "Thing", predicate: try FetchPredicate(format: "serial == 1"))
+    #expect(try context.fetch(negative).count == 1)
     negative.fetchLimit = -1
-    #expect(throws: FetchError.self) { try context.fetch(negative) }
+    #expect(try Self.key("serial == 1", of: "Thing", { $0.limit = -1 }) == nil)
+    let window = #expect(throws: FetchError.self) { try context.fetch(negative) }
+    #expect(window?.code == .invalidWindow)
   }
 }

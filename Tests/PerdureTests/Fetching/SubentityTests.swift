@@ -123,11 +123,15 @@ struct SubentityTests {
     let context = try context()
     for _ in 0..<2 {
       var request = FetchRequest<ManagedObject>(entityName: "Vessel")
-      request.includesSubentities = false
-      #expect(try context.count(for: request) == 3)
-      #expect(try context.fetch(request).allSatisfy { !($0 is Ferry) })
-      request.includesSubentities = true
-      #expect(try context.count(for: request) == 6)
+      request.sortDescriptors = [FetchOrder("name")]
+      for includesSubentities in [false, true] {
+        request.includesSubentities = includesSubentities
+        let ferries = includesSubentities ? ["f1", "f2", "f3"] : []
+        let found = try context.fetch(request)
+        #expect(found.map { $0["name"] as? String } == ferries + ["v1", "v2", "v3"])
+        #expect(found.compactMap { ($0 as? Ferry)?.name } == ferries)
+        #expect(try context.count(for: request) == found.count)
+      }
       try context.save()
     }
   }

@@ -14,7 +14,7 @@ final class RefusingStore: PersistentStore {
 
   var schema: StoreSchema { inner.schema }
   var identifier: String { inner.identifier }
-  /// The number of commits that were passed to the inner store.
+  /// The number of commits that the inner store has made.
   var commits: Int { state.withLock { $0.commits } }
   func view() -> any StoreView { inner.view() }
   func check(_ change: StoreChange) throws { try inner.check(change) }
@@ -29,8 +29,9 @@ final class RefusingStore: PersistentStore {
       return state.failures >= 0
     }
     if fails { throw Failure() }
-    defer { state.withLock { $0.commits += 1 } }
-    return try inner.commit(change)
+    let view = try inner.commit(change)
+    state.withLock { $0.commits += 1 }
+    return view
   }
 
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {

@@ -255,18 +255,29 @@ struct UndoTests {
     #expect(volume.shelf?.volumes.map(\.title) == ["a"])
   }
 
-  @Test("Insertions in an ordered relationship are undone and redone, even if members got new positions")
+  @Test("Insertions and moves in an ordered relationship are undone and redone, also with new order keys")
   func moves() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
     var states = [shelf.volumes.map(\.title)]
     for number in 0..<150 {
-      context.undoGroup("Insert") {
-        let volume = UndoVolume(context: context)
-        volume.title = "\(number)"
-        shelf.volumes.insert(volume, at: number % 3 == 2 ? 1 : shelf.volumes.count / 2)
+      var titles = shelf.volumes.map(\.title)
+      let place = number % 3 == 2 ? 1 : titles.count / 2
+      if number % 5 == 4 {
+        // The last member moves forward, or the first one moves back.
+        let source = number % 2 == 0 ? titles.count - 1 : 0
+        context.undoGroup("Move") { shelf.volumes.move(from: source, to: place) }
+        titles.insert(titles.remove(at: source), at: place)
+      } else {
+        context.undoGroup("Insert") {
+          let volume = UndoVolume(context: context)
+          volume.title = "\(number)"
+          shelf.volumes.insert(volume, at: place)
+        }
+        titles.insert("\(number)", at: place)
       }
-      states.append(shelf.volumes.map(\.title))
+      #expect(shelf.volumes.map(\.title) == titles)
+      states.append(titles)
       if number % 50 == 0 { try context.save() }
     }
     for state in states.dropLast().reversed() {
