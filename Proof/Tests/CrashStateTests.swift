@@ -74,11 +74,20 @@ struct CrashStateTests {
     #expect(violation?.description.contains("the definitions now are wrong") == true)
   }
 
-  @Test("The check detects a value that differs from the required one")
-  func values() throws {
+  /// A difference between the values of a store and the required ones.
+  enum WrongValue: CaseIterable { case different, missing, surplus }
+
+  @Test("The check detects a different, a missing and a surplus value", arguments: WrongValue.allCases)
+  func values(_ wrong: WrongValue) throws {
     var (store, state) = try make()
-    state.content[CrashKey(keyspace: "rows", key: .id(3))]?[8] = 0
-    #expect(throws: Violation.self) { try state.check(store, "now") }
+    func key(_ id: UInt64) -> CrashKey { CrashKey(keyspace: "rows", key: .id(id)) }
+    switch wrong {
+    case .different: state.content[key(3)]?[8] = 0
+    case .missing: state.content[key(6)] = [1]
+    case .surplus: state.content[key(3)] = nil
+    }
+    let violation = #expect(throws: Violation.self) { try state.check(store, "now") }
+    #expect(violation?.description == "the content now is wrong")
   }
 
   @Test("Each commit that changed no value is assigned a definition, in order")

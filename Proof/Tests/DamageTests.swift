@@ -34,6 +34,29 @@ struct DamageTests {
     }
   }
 
+  @Test(
+    "Damage that overlaps the end of a file changes only bytes of the file",
+    arguments: [
+      (.bit(8 * 31 + 7), [31: 31 ^ 128]), (.bit(8 * 32), [:]), (.zeros(30..<40), [30: 0, 31: 0]),
+      (.copy(from: 30, to: 0, length: 9), [0: 30, 1: 31]),
+      (.copy(from: 0, to: 30, length: 9), [30: 0, 31: 1]),
+      (.copy(from: 28, to: 30, length: 9), [30: 28, 31: 29]),
+      (.exchange(30, 0, length: 9), [0: 30, 1: 31, 30: 0, 31: 1]),
+      (.exchange(0, 30, length: 9), [0: 30, 1: 31, 30: 0, 31: 1]),
+      (.foreign([7, 8, 9], at: 30), [30: 7, 31: 8]), (.truncation(32), [:]),
+    ] as [(Damage, [Int: UInt8])])
+  func acrossTheEnd(_ damage: Damage, _ changes: [Int: UInt8]) {
+    var wanted = bytes
+    for (place, byte) in changes { wanted[place] = byte }
+    #expect(damage.applied(to: bytes) == wanted)
+  }
+
+  @Test("Noise that overlaps the end of a file changes only bytes of the file")
+  func noiseAcrossTheEnd() {
+    let damaged = Damage.noise(16..<99, seed: 5).applied(to: bytes)
+    #expect(damaged.count == 32 && damaged[..<16] == bytes[..<16] && damaged[16...] != bytes[16...])
+  }
+
   @Test("Every bit, every length and every sector of a file is tried once")
   func all() {
     var random = SeededGenerator.forTest("damage")

@@ -27,6 +27,30 @@ struct HostileTests {
     }
   }
 
+  @Test("A decoder that accepts wrong bytes is detected, because encoding gives other bytes")
+  func accepting() async throws {
+    /// Decodes a number of two bytes, each of which must be below 128.
+    func canary(checksBytes: Bool) -> HostileDecoder {
+      HostileDecoder(
+        "canary", throwing: CancellationError.self, samples: { [[1, 2]] },
+        decode: { bytes in
+          guard bytes.count == 2, !checksBytes || bytes.allSatisfy({ $0 < 128 }) else {
+            throw CancellationError()
+          }
+          let number = Int(bytes[0] & 127) << 7 | Int(bytes[1] & 127)
+          try EngineDecoders.same([UInt8(number >> 7), UInt8(number & 127)], bytes, "a number")
+        })
+    }
+    for checksBytes in [true, false] {
+      let result = try await HostileCampaign([canary(checksBytes: checksBytes)])
+        .run(ProofPlan(seed: seed, scale: 0.001), .silent)
+      let isFound = result.violations.contains {
+        $0.what.contains("a number is encoded differently after decoding")
+      }
+      #expect(isFound == !checksBytes, "PERDURE_SEED=\(seed)")
+    }
+  }
+
   @Test("A decoder that throws a wrong error, or whose check finds a violation, is detected")
   func canaries() async throws {
     struct Other: Error {}

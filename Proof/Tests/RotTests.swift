@@ -128,6 +128,21 @@ struct RotTests {
     }
   }
 
+  @Test("A commit longer than a segment replaces keys of another such commit", arguments: [0, 1])
+  func chains(rounds: Int) throws {
+    let store = try RotStore(rounds: rounds, seed: seed)
+    let ids = RotStore.chainStart..<(RotStore.chainStart + 1000)
+    let chained = store.history.filter { key, _ in
+      if case .id(let id) = key.key { key.keyspace == "rows" && ids.contains(id) } else { false }
+    }
+    let replaced = chained.filter { $0.value.count == 2 }
+    #expect(2 * replaced.count > chained.count && replaced.count < chained.count)
+    for (key, values) in replaced {
+      let value = try #require(store.content[key])
+      #expect(values.contains(value))
+    }
+  }
+
   @Test("The reference store has every kind of part, and each byte belongs to a part")
   func layout() throws {
     let store = try RotStore(rounds: 0, seed: seed)

@@ -17,8 +17,8 @@ package struct ModelsCampaign: Campaign {
   /// The result of one history, or the sum of several.
   package struct Part: Sendable {
     var answers = 0
-    var histories = 0
-    /// The number of repetitions with other options whose answers all agreed with the model.
+    package fileprivate(set) var histories = 0
+    /// The number of histories whose repetitions under other options all gave the same answers.
     package fileprivate(set) var variants = 0
     var onDisk = 0
     var tally = HistoryTally()
@@ -101,7 +101,6 @@ package struct ModelsCampaign: Campaign {
           part.violation = violation(variant, .memory, failure, number, plan, progress)
           return part
         }
-        part.variants += 1
         part.answers += again.answers
         part.tally += again.tally
         guard again.digest == outcome.digest else {
@@ -114,6 +113,7 @@ package struct ModelsCampaign: Campaign {
           return part
         }
       }
+      part.variants += 1
     } catch let failure as HistoryFailure {
       part.violation = violation(history, medium, failure, number, plan, progress)
     }

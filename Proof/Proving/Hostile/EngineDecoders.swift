@@ -19,7 +19,7 @@ package enum EngineDecoders {
 
   /// Checks that encoding a decoded structure gives the same bytes. The minor version is always the
   /// writer's version. So the version may differ, and then the checksum at the end differs too.
-  static func same(
+  package static func same(
     _ read: [UInt8], _ bytes: UnsafeRawBufferPointer, hasVersion: Bool = false, _ what: String
   ) throws {
     var before = Array(bytes.prefix(read.count))

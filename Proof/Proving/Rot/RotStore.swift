@@ -41,6 +41,8 @@ package struct RotStore: Sendable {
   /// The sequence number of the last commit.
   package let sequence: UInt64
 
+  /// The first id of the two commits that are longer than a segment.
+  package static let chainStart: UInt64 = 1 << 20
   /// The number of rounds that makes a store of one mebibyte.
   package static let roundsOfMebibyte = 18
 
@@ -337,11 +339,12 @@ private struct RotStoreBuilder {
     try commit([(.id(1 << 41), row(1 << 41, length: length)), (.id(1 << 42), nil)], "rows", in: store)
   }
 
-  /// Makes two commits, each longer than a segment. In large stores, the second one has most keys
-  /// of the first one.
+  /// Makes two commits, each longer than a segment. The second one replaces three quarters of the
+  /// keys of the first one.
   private mutating func putChains(in store: Store) throws {
-    for start in [1 << 20, 1 << 20 + 100] as [UInt64] {
-      let ids = start..<(start + (isSmallest ? 25 : rounds > 4 ? 400 : 100))
+    let count: UInt64 = isSmallest ? 25 : rounds > 4 ? 400 : 100
+    for start in [RotStore.chainStart, RotStore.chainStart + count / 4] {
+      let ids = start..<(start + count)
       try commit(ids.map { (.id($0), row($0, length: 200)) }, "rows", in: store)
     }
   }
