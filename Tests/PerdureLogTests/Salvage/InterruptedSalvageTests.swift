@@ -18,7 +18,7 @@ struct InterruptedSalvageTests {
     return options
   }
 
-  /// The disk with a closed store of three segments and a blob file.
+  /// The disk with a closed store of two segments and a blob file.
   private func disk() throws -> CrashImage {
     let disk = SimulatedFileSystem()
     let store = try Store(at: source, options: options(disk))
