@@ -45,7 +45,7 @@ extension FileIOError {
   package init(
     errno: Int32, operation: Operation, path: String, offset: UInt64? = nil, detail: String? = nil
   ) {
-    let isTaken = operation == .lock && KnownErrno.isLockHeld(errno)
+    let isTaken = [.lock, .tryLock].contains(operation) && KnownErrno.isLockHeld(errno)
     self.init(
       isTaken ? .locked : Code(errno: errno), operation: operation, path: path, offset: offset, errno: errno,
       detail: detail)

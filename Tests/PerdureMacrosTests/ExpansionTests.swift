@@ -115,8 +115,8 @@ struct ExpansionTests {
     @_disfavoredOverload
     public func removeFromProjects(_ objects: some Sequence<Any>) { projects.remove(contentsOf: objects) }
 
-    /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its property; an
-    /// optional property with an initial value gets that value.
+    /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its
+    /// property; an optional property with an initial value gets that value.
     public convenience init(
       context: Perdure.ManagedObjectContext,
       email: String,

@@ -221,8 +221,7 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of any type that is never nil. Its default is made at its first
-  /// read.
+  /// Adds a transient attribute of any type that is never nil. The first read makes its default.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,

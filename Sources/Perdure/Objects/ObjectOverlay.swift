@@ -25,9 +25,8 @@ final class ObjectOverlay {
       noteEventEdit()
     }
   }
-  /// Whether anything has changed since a save last called the object's hooks. Changes of primitive
-  /// values do not count. Setting this calls `willChange`, so functions that change the content set
-  /// it first.
+  /// Whether anything but primitive values has changed since a save last called the object's hooks.
+  /// Setting this calls `willChange`, so functions that change the content set it first.
   @exclusivity(unchecked) var isTouched = true {
     willSet { willChange() }
   }

@@ -136,8 +136,7 @@ final class RuleValidation {
     }
   }
 
-  /// Adds every rule that the properties of a changed object violate. Reads the row at most once,
-  /// and only if it is to be written and an unchanged column has a rule.
+  /// Adds every rule that the properties of a changed object violate. Reads the row at most once.
   func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let needsRow =
       overlay.changesRow && !overlay.isNew
