@@ -139,8 +139,22 @@ struct GraphTwin {
     guard saved.objects[number] != nil else { return }
     for end in ends(of: number) {
       let stored = saved.targets(number, end)
-      for target in targets(number, end).subtracting(stored) { disconnect(number, end, target) }
+      for target in targets(number, end).subtracting(stored) {
+        disconnect(number, end, target)
+        restorePartner(of: target, end, saved)
+      }
       for target in stored { connect(number, end, target) }
     }
+  }
+
+  /// Restores the saved one-to-one link of an object that has lost its unsaved one. A context does
+  /// this if the discarded object stores the link: the first end of a pair stores it.
+  private mutating func restorePartner(of target: Int, _ end: RandomEnd, _ saved: GraphTwin) {
+    guard let inverse = model.inverse(of: end), model.inverses[end.pair] != .itself, !end.isTransient,
+      !end.isToMany, !inverse.isToMany, (end.entity, end.side) < (inverse.entity, inverse.side),
+      !isDeleted(target), targets(target, inverse).isEmpty,
+      let partner = saved.targets(target, inverse).first, !isDeleted(partner), targets(partner, end).isEmpty
+    else { return }
+    connect(target, inverse, partner)
   }
 }
