@@ -42,6 +42,14 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
+  /// The owner, and the other end of a link or a position.
+  var ends: [ObjectReference] {
+    switch self {
+    case .link(let owner, _, let target), .position(let target, let owner, _): [owner, target]
+    case .object, .column, .transient: [owner]
+    }
+  }
+
   /// The content of the place if there is no link.
   var emptyLink: EditedContent {
     if case .column = self { .value(.null) } else { .absent }

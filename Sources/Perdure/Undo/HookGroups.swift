@@ -96,28 +96,14 @@ final class HookGroups {
   }
 }
 
-extension EditedPlace {
-  /// The owner, and the other end of a link or a position.
-  fileprivate var ends: [ObjectReference] {
-    switch self {
-    case .link(let owner, _, let target), .position(let target, let owner, _): [owner, target]
-    case .object, .column, .transient: [owner]
-    }
-  }
-}
-
 extension UndoGroup.Change {
   /// The objects that the change concerns: the owner of the place, and the objects to which its
   /// contents refer.
   fileprivate var objects: [ObjectReference] {
-    var objects = place.ends
-    for content in [before, after] {
-      switch content {
-      case .value(.reference(let target)): objects.append(target)
-      case .object(let object):
-        for case .reference(let target) in object.columns { objects.append(target) }
-      default: break
-      }
+    var objects = ends
+    if case .value(.reference(let target)) = after { objects.append(target) }
+    for case .object(let object) in [before, after] {
+      for case .reference(let target) in object.columns { objects.append(target) }
     }
     return objects
   }

@@ -30,12 +30,10 @@ struct UndoGroup {
 
     /// The owner of the place, and the target of its link.
     var ends: [ObjectReference] {
-      switch (place, before) {
-      case (.column(let owner, _), .value(.reference(let target))), (.link(let owner, _, let target), _),
-        (.position(let target, let owner, _), _):
-        [owner, target]
-      default: [place.owner]
+      if case (.column(let owner, _), .value(.reference(let target))) = (place, before) {
+        return [owner, target]
       }
+      return place.ends
     }
 
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }

@@ -19,13 +19,7 @@ struct FoundConflict {
 
   /// The object that was connected, after the group, with an object that the undo removes, and that
   /// a cascade deletes with it; nil for other conflicts.
-  var connected: ObjectReference? {
-    guard
-      case (.object(let removed), .column(let owner, _), .value(.reference(let target))) =
-        (place, property, current), target == removed, owner != removed
-    else { return nil }
-    return owner
-  }
+  var connected: ObjectReference?
 
   /// The conflict with the object's id and the property's name, as it is reported.
   func shown(_ graph: GraphSchema, _ pending: PendingChanges) -> UndoConflict {

@@ -136,7 +136,7 @@ final class UndoConflictFinder {
     let current = reading.contents.content(of: change.place)
     let isLost =
       target.map {
-        !returning.contains($0) && !canLink(change.place, $0) && !wasLeftBehind($0, at: change.place)
+        !returning.contains($0) && !canLink(change.place, $0) && !mayBeLeftBehind($0, at: change.place)
       } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
@@ -306,7 +306,7 @@ final class UndoConflictFinder {
         if relationship.form == .column || places.contains(place) { return nil }
         return FoundConflict(
           place: change.place, property: .column(target, slot: inverse.slot), before: .value(.null),
-          after: .value(.null), current: .value(.reference(owner)))
+          after: .value(.null), current: .value(.reference(owner)), connected: target)
       }
     }
   }
@@ -361,10 +361,10 @@ final class UndoConflictFinder {
     return inverse.keepsLinks
   }
 
-  /// Whether a column referred to an object that had been deleted under the delete rule no action,
-  /// and that no earlier group restores. The undo leaves the column empty, because a save refuses
-  /// new references to such an object.
-  func wasLeftBehind(_ target: ObjectReference, at place: EditedPlace) -> Bool {
+  /// Whether the target of a column that cannot be linked may have been left behind: the delete
+  /// rule at the other end is no action. Then the undo leaves the column empty, because a save
+  /// refuses new references to an object that does not exist.
+  func mayBeLeftBehind(_ target: ObjectReference, at place: EditedPlace) -> Bool {
     guard case .column(let owner, let slot) = place, !pending.isDeleted(target) else { return false }
     let inverse = graph.inverse(of: graph.shape(of: owner).relationship(slot), at: target)
     return inverse?.deleteRule == .noAction

@@ -97,7 +97,7 @@ final class UndoRestorer {
     if case .reference(let found) = value {
       if conflictFinder.canLink(change.place, found) {
         target = found
-      } else if !conflictFinder.wasLeftBehind(found, at: change.place) {
+      } else if !conflictFinder.mayBeLeftBehind(found, at: change.place) {
         return
       }
     }
