@@ -31,6 +31,18 @@ struct UndoObservationTests {
     withExtendedLifetime(observation) {}
   }
 
+  @Test("The undo of an unsaved deletion reports an object with other unsaved changes as updated")
+  func changed() throws {
+    context.withoutUndo { volume.pages = 7 }
+    var updated: Set<ManagedObjectID> = []
+    let observation = context.observe { updated = Set($0.updatedObjects.map(\.objectID)) }
+    context.undoGroup("Delete") { context.delete(volume) }
+    #expect(updated.isEmpty)
+    try context.undo()
+    #expect(updated == [volume.objectID] && volume.pages == 7)
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("A save inside a closure does not end its group, and a rollback removes later edits from it")
   func insideClosure() throws {
     try context.undoGroup("Edit") {
