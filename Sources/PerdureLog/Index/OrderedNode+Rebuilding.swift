@@ -92,6 +92,16 @@ struct OrderedEntryList {
     return min(KeyBytes.commonPrefix(first, second), OrderedNode.inlineKeyLimit)
   }
 
+  /// As `prefixLength(_:neighbour:scratch:)`. At most `fallback` if the entries would not fit into a
+  /// node with a longer prefix: a prefix takes space, and saves none in keys that are out of line.
+  func prefixLength(
+    _ range: Range<Int>, neighbour: Int, orShorter fallback: Int, scratch: NodeScratch
+  ) -> Int {
+    let common = prefixLength(range, neighbour: neighbour, scratch: scratch)
+    let isFitting = byteCount(range, prefixLength: common) <= OrderedNode.byteCount
+    return isFitting ? common : min(common, fallback)
+  }
+
   /// The index that divides the list into two parts of about the same number of bytes.
   func middle(prefixLength: Int) -> Int {
     var sum = 0

@@ -4,6 +4,10 @@
 // the other entries keep the prefix. In all other cases both halves get about the same number of
 // bytes.
 //
+// The keys of a half can have a longer common prefix than those of the full node. The longer prefix
+// makes keys shorter, but not those that are out of line. If the half would not fit with it, the
+// half keeps the prefix of the full node.
+//
 // The separator between leaves is the shortest string that separates them. The separator between
 // inner nodes is the key that the right node's first entry loses (OT3).
 
@@ -30,10 +34,12 @@ extension Insertion {
     let list = OrderedEntryList(copyToScratch(node, arena: arena), inserting: entry, at: index)
     let middle = sharesPrefix ? list.middle(prefixLength: node.prefixLength) : index + 1
     let right = OrderedNode.make(level: node.level, in: arena)
-    let leftPrefix = list.prefixLength(0..<middle, neighbour: middle, scratch: scratch)
-    let rightPrefix = list.prefixLength(middle..<list.count, neighbour: middle - 1, scratch: scratch)
-    list.build(0..<middle, prefixLength: leftPrefix, into: node, scratch: scratch)
-    list.build(middle..<list.count, prefixLength: rightPrefix, into: right, scratch: scratch)
+    let (left, rest) = (0..<middle, middle..<list.count)
+    let oldPrefix = node.prefixLength
+    let leftPrefix = list.prefixLength(left, neighbour: middle, orShorter: oldPrefix, scratch: scratch)
+    let rightPrefix = list.prefixLength(rest, neighbour: middle - 1, orShorter: oldPrefix, scratch: scratch)
+    list.build(left, prefixLength: leftPrefix, into: node, scratch: scratch)
+    list.build(rest, prefixLength: rightPrefix, into: right, scratch: scratch)
 
     let last = list.key(middle - 1, in: scratch.secondKey)
     var first = list.entry(middle, in: scratch.firstKey)

@@ -106,6 +106,9 @@ enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   case longPrefix
   /// Lengths around the limit of inline keys.
   case aroundLimit
+  /// Runs of one byte, short or out of line. Neighbours have common prefixes of all lengths, and
+  /// out-of-line keys save no space by a longer prefix.
+  case runs
 
   var testDescription: String { rawValue }
 
@@ -129,6 +132,11 @@ enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
         + Self.bytes(.random(in: 0...3, using: &random), in: 0...40, &random)
     case .aroundLimit:
       Self.bytes(OrderedNode.inlineKeyLimit + .random(in: -3...3, using: &random), in: 0...3, &random)
+    case .runs:
+      Self.repeating(
+        UInt8.random(in: 65...69, using: &random),
+        random.chance(20) ? .random(in: 0...60, using: &random) : 300)
+        + Self.bytes(.random(in: 0...3, using: &random), in: 0...9, &random)
     }
   }
 

@@ -78,6 +78,27 @@ struct OrderedTreeModelTests {
     expectTrue(arena.liveByteCount == 0)
   }
 
+  @Test("A full node of long keys is split although its halves have a longer common prefix")
+  func longerPrefixAfterSplit() {
+    func long(_ number: Int) -> [UInt8] { [UInt8](repeating: 98, count: 300) + [UInt8(number)] }
+    for laterCount in 0..<50 {
+      let arena = NodeArena()
+      var tree = OrderedTree()
+      var keys = (0..<60).map { long($0 * 4) }
+      for key in keys { tree.put(key, 0, in: arena) }
+      // Splits the first leaf in the middle. The left half has the prefix "b" of one byte.
+      tree.put([98], 0, in: arena)
+      expectTrue(tree.remove([98], in: arena) != nil)
+      for number in 0..<laterCount {
+        keys.append(long(number * 4 + 1))
+        tree.put(long(number * 4 + 1), 0, in: arena)
+      }
+      tree.put([97], 0, in: arena)
+      tree.checkInvariants(in: arena)
+      expectTrue(tree.entries.map(\.key) == [[97]] + keys.sorted { $0.lexicographicallyPrecedes($1) })
+    }
+  }
+
   @Test(
     "After changes in key order, a tree of several levels equals its model", arguments: KeyShape.allCases)
   func ascendingChanges(shape: KeyShape) {
