@@ -353,8 +353,8 @@ final class ObjectOverlay {
     (eventStart, isBeforeEvent, reportedState) = (other.eventStart, other.isBeforeEvent, other.reportedState)
   }
 
-  /// Notes that a transient attribute is about to change. Such an attribute has no column.
-  func noteTransientEdit() { if isBeforeEvent { beginEvent() } }
+  /// Makes the object part of the current event, although no column, link or order changes.
+  func joinEvent() { if isBeforeEvent { beginEvent() } }
 
   @inline(never)
   private func beginEvent() {

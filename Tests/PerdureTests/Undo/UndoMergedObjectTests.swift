@@ -53,4 +53,54 @@ struct UndoMergedObjectTests {
     try scene.context.save()
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoMark>()) == 1)
   }
+
+  /// A context whose new mark "x" is merged by a save that writes nothing: the mark of the other
+  /// context has the same contents. The groups are "Insert" and "Edit".
+  private func mergedIntoEqual(
+    savesInGroup: Bool, _ edit: (UndoMark, UndoVolume) -> Void
+  ) throws -> (UndoScene, UndoMark, UndoVolume) {
+    let scene = try UndoScene()
+    let context = scene.context
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let volume = try scene.volume("One")
+    let mark = context.undoGroup("Insert") {
+      let mark = UndoMark(context: context)
+      mark.label = "x"
+      return mark
+    }
+    try scene.saveElsewhere { other in
+      let same = UndoMark(context: other)
+      same.label = "x"
+      edit(same, try undoVolume(volume.objectID, other))
+    }
+    try context.undoGroup("Edit") {
+      edit(mark, volume)
+      if savesInGroup { try context.save() }
+    }
+    if !savesInGroup { try context.save() }
+    #expect(context.mergedObjectIDs.count == 1 && !context.hasChanges && scene.manager.canUndo)
+    return (scene, try #require(try context.fetch(FetchRequest<UndoMark>()).first), volume)
+  }
+
+  @Test(
+    "An undo keeps a link that the object of the other context had before the save",
+    arguments: [false, true])
+  func savedLink(savesInGroup: Bool) throws {
+    let (scene, mark, volume) = try mergedIntoEqual(savesInGroup: savesInGroup) { $0.volumes.insert($1) }
+    #expect(mark.volumes.contains(volume))
+    try scene.context.undo()
+    #expect(mark.volumes.contains(volume) && !scene.context.hasChanges)
+  }
+
+  @Test(
+    "A reference can be undone after a save that merges its object and writes nothing",
+    arguments: [false, true])
+  func equalReference(savesInGroup: Bool) throws {
+    let (scene, mark, volume) = try mergedIntoEqual(savesInGroup: savesInGroup) { $0.favourite = $1 }
+    #expect(mark.favourite === volume)
+    try scene.context.undo()
+    #expect(mark.favourite == nil && scene.context.hasChanges)
+    try scene.context.redo()
+    #expect(mark.favourite === volume)
+  }
 }

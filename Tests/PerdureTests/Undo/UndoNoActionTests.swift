@@ -49,6 +49,31 @@ struct UndoNoActionTests {
     #expect(boat.winter === harbour && Array(harbour.guests) == [boat])
   }
 
+  /// The objects that observers receive during `body`.
+  private func reported(_ body: () throws -> Void) rethrows -> Set<ManagedObjectID> {
+    var reported: Set<ManagedObjectID> = []
+    let observation = context.observe { event in
+      guard event.kind == .objectsDidChange else { return }
+      reported.formUnion(event.updatedObjects.union(event.refreshedObjects).map(\.objectID))
+    }
+    try body()
+    withExtendedLifetime(observation) {}
+    return reported
+  }
+
+  @Test(
+    "The undo of a saved deletion reports the objects whose references are visible again",
+    arguments: [false, true])
+  func reportedReferences(hasOtherChanges: Bool) throws {
+    try save(home: harbour)
+    context.undoGroup("Delete") { context.delete(harbour) }
+    try context.save()
+    if hasOtherChanges { context.withoutUndo { boat.winter = other } }
+    context.processPendingChanges()
+    let reported = try reported { try context.undo() }
+    #expect(boat.home === harbour && reported.contains(boat.objectID))
+  }
+
   @Test("The undo of a deletion does not restore a link for which an earlier undo kept another saved value")
   func keptByPolicy() throws {
     try save(home: harbour)

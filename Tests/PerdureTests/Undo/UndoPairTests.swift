@@ -76,6 +76,23 @@ struct UndoPairTests {
     try context.save()
   }
 
+  @Test(
+    "The undo of a deletion does not separate a pair that the deleted object had joined in the same group",
+    arguments: [UndoConflictPolicy.refuse, .keepCurrent, .overwrite])
+  func joinedBeforeDeletion(policy: UndoConflictPolicy) throws {
+    let all = try spouses(3)
+    context.undoGroup("Marry and delete") {
+      all[0].partner = all[1]
+      context.delete(all[0])
+    }
+    try context.save()
+    try changeElsewhere { try same(all[2], $0).partner = try same(all[1], $0) }
+    try context.undo(policy)
+    #expect(!all[0].isDeleted && all[0].partner == nil)
+    #expect(all[1].partner === all[2] && all[2].partner === all[1])
+    try context.save()
+  }
+
   @Test("A transient to-one relationship that was changed after the group is a conflict")
   func transient() throws {
     let all = try spouses(4)

@@ -75,8 +75,13 @@ struct UndoRestorationTests {
     scene.manager.removeAllActions()
     context.undoGroup("Delete") { context.delete(page) }
     if isSaved { try context.save() }
+    var isReported = false
+    let observation = context.observe { event in
+      if event.updatedObjects.union(event.refreshedObjects).contains(twin) { isReported = true }
+    }
     try context.undo()
-    #expect(page.twin === twin && twin.twin === page)
+    #expect(page.twin === twin && twin.twin === page && isReported == isSaved)
+    withExtendedLifetime(observation) {}
     try context.save()
     let other = scene.container.newContext()
     let saved = try #require(try other.existingObject(with: page.objectID) as? LoosePage)

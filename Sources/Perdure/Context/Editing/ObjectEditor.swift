@@ -146,7 +146,7 @@ final class ObjectEditor {
       if overlay.transientsAtEvent == nil { overlay.transientsAtEvent = TransientValues(held ?? [:]) }
     }
     overlay.isTouched = true
-    overlay.noteTransientEdit()
+    overlay.joinEvent()
   }
 
   // MARK: Deletions

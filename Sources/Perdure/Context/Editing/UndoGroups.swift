@@ -107,12 +107,15 @@ final class UndoGroups {
     return true
   }
 
-  /// Marks all edits as saved, after a save. The context must still have the changes, and show the
-  /// state before the save.
+  /// Marks all edits as saved, after a save, and replaces the new objects that the save has merged
+  /// into others. The context must still have the changes, and show the state before the save.
+  ///
+  /// A save that fails separates merged objects again, so this is not called before the commit.
   ///
   /// - Parameter isSaved: Whether the save has saved the changes of an object; nil for all.
-  func didSave(_ isSaved: ((ObjectReference) -> Bool)? = nil) {
+  func didSave(_ pending: PendingChanges, _ isSaved: ((ObjectReference) -> Bool)? = nil) {
     guard let manager else { return }
+    replaceMergedObjects(pending, manager)
     for reference in manager.recorder.hiddenSaves.deletions where isSaved?(reference) != false {
       let saved = contents.storedColumns(ofDeleted: reference)
       if !saved.isEmpty { manager.recorder.acceptSaved(saved, ofDeleted: reference) }
@@ -135,10 +138,9 @@ final class UndoGroups {
     return manager
   }
 
-  /// In all groups, replaces the new objects that a save has merged into others. Called after the
-  /// commit, because a save that fails separates these objects again.
-  func replaceMergedObjects(_ pending: PendingChanges) {
-    guard let manager, !pending.mergedObjects.isEmpty else { return }
+  /// In all groups, replaces the new objects that a save has merged into others.
+  private func replaceMergedObjects(_ pending: PendingChanges, _ manager: ContextUndoManager) {
+    if pending.mergedObjects.isEmpty { return }
     let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
     manager.replace(
       MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph) { [contents] place in

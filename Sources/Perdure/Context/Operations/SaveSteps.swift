@@ -63,7 +63,7 @@ final class SaveSteps {
     if pending.containsEntity(where: \.hasSaveHooks) || eventHub.isObserved { eventEnd.endEvent() }
     try viewState.throwReadFailure()
     guard !pending.isEmpty else {
-      undoGroups.didSave()
+      undoGroups.didSave(pending)
       return nil
     }
     try checkMayWrite()
@@ -72,7 +72,7 @@ final class SaveSteps {
     let refusals = try callSaveHooks()
     if pending.isEmpty {
       undoGroups.endGroupOfEvent()
-      undoGroups.didSave()
+      undoGroups.didSave(pending)
       return nil
     }
     // The times are not edits of the program, so an undo does not restore them.

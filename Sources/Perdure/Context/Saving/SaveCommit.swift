@@ -91,8 +91,7 @@ final class SaveCommit {
   ///
   /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
   func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
-    undoGroups.replaceMergedObjects(pending)
-    undoGroups.didSave()
+    undoGroups.didSave(pending)
     viewState.view = newView
     undoGroups.didShow(newView)
     reading.layerFollower.dropLayer()
@@ -106,8 +105,7 @@ final class SaveCommit {
   /// Moves the context to the state of an incomplete commit. Drops the saved changes and keeps the
   /// others.
   private func follow(_ incomplete: IncompleteCommit) {
-    undoGroups.replaceMergedObjects(pending)
-    undoGroups.didSave { self.isCommitted($0, by: incomplete) }
+    undoGroups.didSave(pending) { self.isCommitted($0, by: incomplete) }
     viewState.view = incomplete.view
     undoGroups.didShow(incomplete.view)
     pending.eventStarts = pending.eventStarts.filter {

@@ -29,11 +29,12 @@ final class UndoRestorer {
   /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = reinsert(conflictFinder.returning(changes))
+    let places = Set(changes.map(\.place))
     // Members that are linked again return to their stored positions, because the undo restores no
     // position that is in conflict.
     let restoredOrder = editing.orderEditor.restoresOrder
     editing.orderEditor.restoresOrder = true
-    for (reference, object) in returned { connect(reference, object, kept) }
+    for (reference, object) in returned { connect(reference, object, kept, restoredLater: places) }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
     editing.orderEditor.restoresOrder = restoredOrder
@@ -45,6 +46,7 @@ final class UndoRestorer {
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
       }, keepsDenied: true)
+    for (reference, _) in returned { reportReferences(to: reference) }
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
@@ -256,14 +258,43 @@ final class UndoRestorer {
     viewState.linksChanged()
   }
 
+  /// Reports the objects whose stored references to a restored object are visible again. The delete
+  /// rule no action has left these references. References without an inverse are not found, because
+  /// no index contains them.
+  private func reportReferences(to reference: ObjectReference) {
+    guard pending[reference]?.isInsertedAgain == true else { return }
+    for relationship in graph.shape(of: reference).relationships
+    where relationship.deleteRule == .noAction && relationship.isInColumn && relationship.inverseSlot != nil {
+      let sources =
+        relationship.form == .column
+        ? reading.rows.column(reference, relationship.slot).map { [$0] } ?? []
+        : reading.savedLinks.savedTargets(of: reference, relationship)
+      for source in sources where reading.contents.exists(source) {
+        if let overlay = pending[source] {
+          overlay.joinEvent()
+        } else {
+          pending.eventStarts[source] = EventStart()
+        }
+      }
+    }
+  }
+
   /// Restores the to-one relationships of an object that was inserted again.
-  private func connect(_ reference: ObjectReference, _ object: EditedObject, _ kept: Set<EditedPlace>) {
+  ///
+  /// - Parameters:
+  ///   - kept: The places that the undo does not change.
+  ///   - restoredLater: The places of the group. If it contains a column of the object, the group
+  ///     has changed the column before the deletion, and `object` has the content in between.
+  private func connect(
+    _ reference: ObjectReference, _ object: EditedObject, _ kept: Set<EditedPlace>,
+    restoredLater: Set<EditedPlace>
+  ) {
     guard let overlay = pending[reference], overlay.isNew else { return }
     let shape = overlay.shape
     for relationship in shape.columns {
       let place = EditedPlace.column(reference, slot: relationship.slot)
       guard case .reference(let target) = object.columns[relationship.slot],
-        conflictFinder.canLink(place, target), !kept.contains(place),
+        conflictFinder.canLink(place, target), !kept.contains(place), !restoredLater.contains(place),
         !conflictFinder.isPairKept(reference, relationship.slot, target, kept)
       else { continue }
       editing.linkEditor.setColumn(reference, relationship, target)
