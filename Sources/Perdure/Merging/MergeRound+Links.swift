@@ -43,12 +43,12 @@ extension MergeRound {
   }
 
   /// Decides about unsaved links to an object that another context has deleted.
-  private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
+  mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
     // The final step of the target also decides about the links to it.
     if isDecided(target) { return }
     let sources = sources(of: target)
     var isConflict = sources.isEmpty
-    for overlay in sources where !isDecided(overlay.reference) {
+    for overlay in sources where keepsLinks(overlay.reference) {
       switch general(overlay) {
       case .error, .objectTrump, .overwrite: isConflict = true
       case .rollback where !overlay.isNew && overlay.changesRow: add(.asStored(overlay.reference))

@@ -47,6 +47,10 @@ struct MergeRound {
   var versions: [ObjectReference: ObjectVersions] = [:]
   /// Objects with a final step, which need no other decision.
   private var decided: Set<ObjectReference> = []
+  /// The objects of `decided` that are inserted again.
+  private var insertedAgain: Set<ObjectReference> = []
+  /// The objects that another context has removed, and whose unsaved changes have no effect.
+  private var removedUnchanged: [ObjectReference] = []
   /// The overlays with unsaved links to each target, in order. Computed once.
   private lazy var sourcesByTarget = reading.pending.sourcesByTarget()
 
@@ -59,6 +63,7 @@ struct MergeRound {
     (self.newest, newestRows) = (newest, newest.schema.rows)
     do {
       for overlay in reading.pending.ordered.joined() { try judgeRow(overlay) }
+      removeUnchanged()
       for precondition in conflict.failed { try judge(precondition) }
       judge(conflict.duplicates)
     } catch {
@@ -77,13 +82,20 @@ struct MergeRound {
     case .asStored(let reference), .gone(let reference), .withdraw(let reference),
       .upsert(let reference, _, _):
       guard decided.insert(reference).inserted else { return }
-    case .insertAgain(let overlay, _): decided.insert(overlay.reference)
+    case .insertAgain(let overlay, _):
+      decided.insert(overlay.reference)
+      insertedAgain.insert(overlay.reference)
     default: break
     }
     steps.append(step)
   }
 
   func isDecided(_ reference: ObjectReference) -> Bool { decided.contains(reference) }
+
+  /// Whether the save will write the unsaved links of an object, as far as is decided.
+  func keepsLinks(_ reference: ObjectReference) -> Bool {
+    !isDecided(reference) || insertedAgain.contains(reference)
+  }
 
   /// The overlays with unsaved links to an object, in order.
   mutating func sources(of target: ObjectReference) -> [ObjectOverlay] { sourcesByTarget[target] ?? [] }
@@ -111,9 +123,20 @@ struct MergeRound {
       versions[overlay.reference] = named
     case .merged(let values): add(.merge(overlay, values))
     case .asStored: add(.asStored(root(of: overlay)))
+    case .gone where found.isUnchangedHere: removedUnchanged.append(overlay.reference)
     case .gone: add(.gone(overlay.reference))
     case .deleted: add(.merge(overlay, [:]))
     case .insertedAgain: add(.insertAgain(overlay, base: found.base))
+    }
+  }
+
+  /// Decides about the removed objects whose unsaved changes have no effect. The policy has not
+  /// decided to remove them, so their sources decide about the links to them, as about those to
+  /// objects without unsaved changes.
+  private mutating func removeUnchanged() {
+    for reference in removedUnchanged {
+      if !sources(of: reference).isEmpty { judgeLinks(to: reference, .rowExists(reference)) }
+      add(.gone(reference))
     }
   }
 
