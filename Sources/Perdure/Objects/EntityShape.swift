@@ -46,6 +46,8 @@ final class EntityShape: Sendable {
   let columnSlots: [Int]
   /// The slots whose values a save checks.
   let ruledSlots: [Int]
+  /// By slot: whether every stored value of an attribute is valid, if it has one.
+  let needsOnlyPresence: [Bool]
   /// The model's rules for the values of attributes, by slot; nil without rules.
   let rules: [CompiledRules?]
   /// The initial values of a new object by slot: the default or null. Also null for a default that
@@ -128,6 +130,12 @@ final class EntityShape: Sendable {
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
         || parts.schema.properties[$0].attributeType == .transformable || leaves.contains($0)
+    }
+    let kinds = attributeKinds
+    needsOnlyPresence = parts.properties.indices.map { slot in
+      // The bytes of a URL may not be a URL. The object of a reference may belong to another store.
+      parts.rules[slot] == nil && ![.absent, .url, .reference].contains(kinds[slot])
+        && parts.schema.properties[slot].attributeType != .transformable
     }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     madeDefaults = parts.schema.properties.compactMap { property in
