@@ -73,7 +73,9 @@ final class OpenUndoGroup {
   }
 
   /// Whether the group has inserted an object.
-  func hasInserted(_ reference: ObjectReference) -> Bool { edits.hasInserted(reference) }
+  func hasInserted(_ reference: ObjectReference) -> Bool {
+    edits.hasInsertions && edits.hasInserted(reference)
+  }
 
   /// Whether the group has deleted an object.
   func hasRemoved(_ reference: ObjectReference) -> Bool {
@@ -95,7 +97,9 @@ final class OpenUndoGroup {
       edits.change(position)
       if !isSpread { edits.entries[position].marks.isSpread = false }
     } else {
-      let before = edits.contentBeforeRemoval(of: place) ?? before()
+      // Without this test, each call copies the struct, and retains its arrays.
+      let old = edits.insertedAgain.isEmpty ? nil : edits.contentBeforeRemoval(of: place)
+      let before = old ?? before()
       edits.append(
         RecordedEdits.Entry(place: place, before: before, after: nil, marks: .init(isSpread: isSpread)))
     }

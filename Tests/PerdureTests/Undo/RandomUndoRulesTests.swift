@@ -268,8 +268,8 @@ private final class UndoRulesRun {
     }
     let after = desk.content(context)
     desk.note("  " + before.difference(after))
-    let silent = before.withoutRemovedCrates.changedObjects(after.withoutRemovedCrates)
-      .subtracting(reported)
+    let silent = before.changedObjects(after).subtracting(reported)
+      .intersection(before.withoutRemovedCrates.changedObjects(after.withoutRemovedCrates))
     desk.expect(silent.isEmpty, "changes of \(silent) were not reported")
     if direction == .undo, policy != .overwrite { checkOthersValues(before, after) }
     // With `.overwrite`, the call may replace values that the other context has set.
