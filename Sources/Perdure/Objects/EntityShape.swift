@@ -44,6 +44,8 @@ final class EntityShape: Sendable {
   let columns: [RelationshipShape]
   /// The slots of `columns`.
   let columnSlots: [Int]
+  /// The slots of the relationships without an inverse.
+  let oneWaySlots: Set<Int>
   /// The slots whose values a save checks.
   let ruledSlots: [Int]
   /// By slot: whether every stored value of an attribute is valid, if it has one.
@@ -116,6 +118,7 @@ final class EntityShape: Sendable {
     }
     columns = relationships.filter { $0.form == .column }
     columnSlots = columns.map(\.slot)
+    oneWaySlots = Set(relationships.filter { $0.inverseSlot == nil }.map(\.slot))
     rules = parts.rules
     let transformable = parts.schema.properties.filter { $0.attributeType == .transformable }
     transformableSlots = Set(transformable.map(\.slot))

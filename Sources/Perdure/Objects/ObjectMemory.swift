@@ -34,6 +34,8 @@ struct ObjectMemory {
   var edits = EditedObjects()
   /// The objects that were edited in the current event.
   var eventEdits = EditedObjects()
+  /// The objects with unsaved links in relationships without an inverse.
+  var oneWaySources = OneWaySources()
   /// The recorder of the undo manager; nil for a context without one.
   var recorder: Unmanaged<EditRecorder>?
   /// The copies with which the running operation can be reverted; nil if no such operation is

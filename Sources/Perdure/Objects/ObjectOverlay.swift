@@ -11,7 +11,7 @@ final class ObjectOverlay {
   let reference: ObjectReference
   let shape: EntityShape
   /// The context's memory, which is freed after all overlays.
-  private let memory: UnsafeMutablePointer<ObjectMemory>
+  let memory: UnsafeMutablePointer<ObjectMemory>
   private let slotCount: Int
   /// Whether the object has no row in the store.
   let isNew: Bool
@@ -206,7 +206,7 @@ final class ObjectOverlay {
     marks(behind: values)[slot] = true
     self.values = values
     switch value {
-    case .reference: linksChanged()
+    case .reference(let target): noteLink(slot, target)
     case .null: if shape.isRelationship(slot) { linksChanged() }
     // No other value belongs to a relationship.
     default: break
@@ -238,7 +238,7 @@ final class ObjectOverlay {
 
   /// Invalidates all cached relationships of the context (KR1 in KeptRelations.swift).
   @inline(__always)
-  private func linksChanged() { memory.pointee.linkStamp &+= 1 }
+  func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
   /// Removes the changes of columns whose values equal those of the row.
   func unmark(where isUnchanged: (Int, Value) -> Bool) {

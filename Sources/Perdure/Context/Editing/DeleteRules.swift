@@ -78,7 +78,7 @@ final class DeleteRules {
     }
     // Unsaved one-way links were not removed above. Only objects of entities with incoming one-way
     // relationships can be their targets.
-    if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
+    forgetPending(visited.filter { !$0.shape.incoming.isEmpty }.map(\.reference))
     retireDiscarded(visited.filter(\.isNew))
     for overlay in visited { overlay.isPropagatedAgain = false }
     recording.closeReopenedGroups()
@@ -221,9 +221,8 @@ final class DeleteRules {
   /// Removes deleted objects from unsaved links of one-way relationships. If the owner is deleted
   /// too, removes only its links to new objects. Such objects are removed from the context, so a
   /// save cannot report their deletion.
-  private func forgetPending() {
-    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in pending.ordered(where: isOneWay) {
+  private func forgetPending(_ deleted: [ObjectReference]) {
+    for overlay in pending.oneWaySources(of: deleted) {
       let isForgotten = { (target: ObjectReference) in
         self.pending.isDeleted(target) && (!overlay.isDeleted || self.pending.isNew(target))
       }

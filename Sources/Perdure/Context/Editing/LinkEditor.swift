@@ -110,6 +110,7 @@ final class LinkEditor {
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     let overlay = pending.overlay(for: owner)
+    overlay.noteLink(slot, target)
     overlay.changeDelta(slot, of: target) { change(&$0, target) }
     pending.dropIfUnchanged(overlay)
   }

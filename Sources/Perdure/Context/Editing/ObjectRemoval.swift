@@ -7,7 +7,6 @@ internal import PerdurePredicates
 /// for an undo of an insertion, a merge of a new object into another one, and a failed
 /// initialization.
 final class ObjectRemoval {
-  private let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
   @Shared private var reading: ContextReading
@@ -21,7 +20,6 @@ final class ObjectRemoval {
     reading: Shared<ContextReading>, recording: EditRecording, objectEditor: ObjectEditor,
     linkEditor: LinkEditor, deleteRules: DeleteRules, activity: ContextActivity
   ) {
-    graph = reading.graph
     registry = reading.registry
     pending = reading.pending
     _reading = reading
@@ -119,13 +117,11 @@ final class ObjectRemoval {
   /// The unsaved links to objects in relationships without inverse. Only unsaved links can refer to
   /// a new object.
   ///
-  /// - Complexity: O(n) for n changed objects with such relationships. In addition O(k log k) for
-  ///   each of these relationships, where k is the smaller of two numbers: added targets and given
-  ///   targets.
+  /// - Complexity: O(k log k) for k targets and objects with such links to them. In addition
+  ///   O(m log m) for each relationship of these objects, where m is the smaller of two numbers:
+  ///   added targets and given targets.
   func unsavedOneWayLinks(to targets: Set<ObjectReference>) -> [OneWayLink] {
-    if !targets.contains(where: { !graph.shape(of: $0).incoming.isEmpty }) { return [] }
-    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    return pending.ordered(where: isOneWay).filter { !$0.isDeleted }.flatMap { overlay in
+    pending.oneWaySources(of: targets).filter { !$0.isDeleted }.flatMap { overlay in
       overlay.shape.relationships.filter { $0.inverseSlot == nil }.flatMap { relationship in
         addedTargets(overlay, relationship, in: targets).map {
           OneWayLink(owner: overlay.reference, relationship: relationship, target: $0)

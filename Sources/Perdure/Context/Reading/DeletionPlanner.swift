@@ -128,8 +128,7 @@ struct DeletionPlanner {
 
   /// Finds the objects with an unsaved link to a deleted object in a relationship without inverse.
   private mutating func findPendingOneWay() {
-    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in reading.pending.ordered(where: isOneWay) where !isToBeDeleted(overlay.reference) {
+    for overlay in reading.pending.oneWaySources(of: marked) where !isToBeDeleted(overlay.reference) {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
         if let target = overlay.reference(relationship.slot) { targets.append(target) }

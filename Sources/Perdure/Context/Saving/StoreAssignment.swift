@@ -105,8 +105,8 @@ final class StoreAssignment {
       return true
     }
     // The overlay of a target does not record one-way links to it. Only unsaved links can refer to
-    // a new object, so the search covers only unsaved changes.
-    return !overlay.shape.incoming.isEmpty && pending.contains { $0.links(to: overlay.reference) }
+    // a new object.
+    return pending.oneWaySources(of: [overlay.reference]).contains { $0.links(to: overlay.reference) }
   }
 
   /// The same entity in another store.

@@ -96,6 +96,7 @@ final class PendingChanges {
     table.removeAll()
     hasDeletions = false
     unpropagated = []
+    memory.pointee.oneWaySources.removeAll()
     return everything
   }
 
@@ -178,12 +179,12 @@ final class PendingChanges {
       && !viewState.hasVanished(overlay.reference)
   }
 
-  /// The overlays of the entities for which `holds` is true, in the order of `ordered`.
-  func ordered(where holds: (EntityShape) -> Bool) -> [ObjectOverlay] {
-    groups.filter { $0.overlays.first.map { holds($0.shape) } ?? false }.flatMap { group in
-      group.isOrdered
-        ? group.overlays : group.overlays.sorted { $0.reference.rawValue < $1.reference.rawValue }
-    }
+  /// The overlays that have had an unsaved link to one of the targets in a relationship without an
+  /// inverse, in order of reference. The link may have been replaced or removed.
+  ///
+  /// - Complexity: O(k log k) for k targets and overlays.
+  func oneWaySources(of targets: some Sequence<ObjectReference>) -> [ObjectOverlay] {
+    memory.pointee.oneWaySources.sources(of: targets).compactMap { self[$0] }
   }
 
   // MARK: Overlays
