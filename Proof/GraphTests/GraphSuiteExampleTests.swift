@@ -1,5 +1,5 @@
 // The suite for objects from the page about PerdureTestSupport, as code that compiles and runs.
-// This file contains each line of the page in the same order. Change both files together.
+// This file contains each line of that suite in the same order. Change both files together.
 
 import Perdure
 import PerdureFileIO

@@ -1,5 +1,6 @@
 // The examples of `CrashExplorer` and `FailureSweep`, and those of the pages of PerdureTestSupport.
-// This file contains each of their lines in the same order. Change the files together.
+// This file contains each of their lines in the same order, except the suite for objects, which is
+// in Proof/GraphTests/GraphSuiteExampleTests.swift. Change the files together.
 
 import Foundation
 import PerdureFileIO
@@ -34,7 +35,7 @@ struct Notes {
 struct Lost: Error {}
 struct Surplus: Error {}
 
-/// Tries a small part of all failures. Longer runs try the others.
+/// Tries a small part of all failures. Runs with other seeds try other failures.
 private func FailureSweep() -> PerdureTestSupport.FailureSweep {
   var sweep = PerdureTestSupport.FailureSweep()
   sweep.part = 0.02
@@ -46,7 +47,7 @@ private enum Step: Equatable {
   case add(String)
   case reopen
 
-  /// The same step with a shorter text.
+  /// The same step without the last character of its text; empty if the step has no text.
   var simpler: [Step] {
     if case .add(let text) = self, !text.isEmpty { [.add(String(text.dropLast()))] } else { [] }
   }
@@ -161,7 +162,7 @@ struct CrashSuiteExampleTests {
     }
   }
 
-  /// Adds notes with these numbers, in this order.
+  /// Explores the power cuts of a program that adds notes with these numbers, in this order.
   private func history(_ numbers: [Int], _ explorer: CrashExplorer) throws -> CrashReport {
     try explorer.explore { fileSystem, marker in
       let notes = try Notes(on: fileSystem)
@@ -189,7 +190,7 @@ struct CrashSuiteExampleTests {
   }
 
   @Test(
-    "This file contains the code of all examples in comments and pages",
+    "This file and GraphSuiteExampleTests.swift contain the code of all examples in comments and pages",
     arguments: ["CrashExplorer.swift", "FailureSweep.swift"] + pages)
   func sameText(_ file: String) throws {
     let here = URL(fileURLWithPath: #filePath)

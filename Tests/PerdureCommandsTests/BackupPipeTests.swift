@@ -50,7 +50,8 @@ struct BackupPipeTests {
     for id in [1, 7, 300] as [UInt64] { #expect(try snapshot.value(id: id, in: rows) == Self.value(id)) }
   }
 
-  @Test("A backup on standard output is restored from standard input, and reports go to standard error")
+  @Test(
+    "A backup on standard output is restored from standard input; the backup's report is on standard error")
   func file() throws {
     let backup = try run("perdure backup store - > stream")
     #expect(backup.status == 0 && backup.output == "")

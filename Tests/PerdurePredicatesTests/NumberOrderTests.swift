@@ -4,7 +4,8 @@ import PerdureTestSupport
 import Testing
 
 @Suite("Order of numbers of all types") struct NumberOrderTests {
-  @Test("Numbers of all types compare by decimal value; doubles below 2^53 by their shortest decimal")
+  @Test(
+    "Numbers of all types compare by decimal value; doubles of a magnitude below 2^53 by shortest decimal")
   func places() throws {
     var random = SeededGenerator.forTest("places of numbers")
     for _ in 0..<60 {
@@ -22,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "A double's shortest decimal is less than that of the next double, and not less than the double's floor")
+    "A non-negative double's position is before that of the next double, and not before that of its floor")
   func ascending() {
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {
@@ -38,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("In arithmetic with a decimal, a double below 2^53 counts as its shortest decimal")
+  @Test("In arithmetic with a decimal, a double of a magnitude below 2^53 counts as its shortest decimal")
   func arithmetic() throws {
     for (format, expected) in [
       ("DECIMAL('9.99') + 0.01 == 10", true), ("DECIMAL('9.99') * 1.1 == DECIMAL('10.989')", true),
@@ -101,7 +102,7 @@ extension NumberOrderTests {
     }
   }
 
-  /// The same number in other types, and its neighbours.
+  /// The same number in other types, its neighbours, and its negative as a decimal.
   private static func near(_ value: Value, _ random: inout SeededGenerator) -> [Value] {
     let double: Double
     switch value {
@@ -151,8 +152,8 @@ private struct Nobody: PropertySource {
   func value(of property: String) -> PropertyResult { .unknown }
 }
 
-/// The position of a number in the order of all numbers, as a sign and decimal digits. A double
-/// below 2^53 has the position of its shortest decimal.
+/// The position of a number in the order of all numbers, as a sign and decimal digits. A double of
+/// a magnitude below 2^53 has the position of its shortest decimal.
 struct DecimalPlace {
   private var isNegative: Bool
   /// The digits before the point, without leading zeros.

@@ -3,7 +3,7 @@ package import PerdurePredicates
 /// A request for the objects at the other end of a relationship, for some owners.
 package struct RelationshipRequest {
   package let owners: [ObjectReference]
-  /// The index of the relationship, whose keys are bare references.
+  /// The index of the relationship, whose keys are references without a mark for null.
   package let index: StoreIndex
   /// The order of the references of an owner; nil for the order of PS5.
   package let order: OrderIndexes?

@@ -16,8 +16,8 @@ package protocol StateReader: AnyObject {
   /// Entities, slots and indexes have the numbers of the store's schema (`PersistentStore.schema`),
   /// independent of the model of this state. The layouts, and the stand-ins for properties that
   /// they lack, are those of this state. Unsaved rows over this state are written in the current
-  /// layouts, so these have every column of the store's schema. A row with the same version in two
-  /// states has the same bytes and content.
+  /// layouts of this schema, so its current layouts have every column of the store's schema. A row
+  /// with the same version in two states has the same bytes and content.
   var schema: StoreSchema { get }
 
   // MARK: Required requests
@@ -93,8 +93,9 @@ package protocol StateReader: AnyObject {
     _ requests: [RelationshipRequest],
     _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void) throws
 
-  /// Appends, for each owner, the number of its entries in an index whose keys are bare references.
-  /// Default: `entryCount` for each owner if `answersAtOnce`, otherwise one `appendReferences`.
+  /// Appends, for each owner, the number of its entries in an index whose keys are bare references:
+  /// references without a mark for null. Default: `entryCount` for each owner if `answersAtOnce` or
+  /// if there is one owner, otherwise one `appendReferences`.
   func appendCounts(
     of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]) throws
 
@@ -106,7 +107,8 @@ package protocol StateReader: AnyObject {
   func orderKey(of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes) throws
     -> OrderKey?
 
-  /// Passes the entry at a position in a range to `body`, if there is one. Positions begin at 0.
+  /// Passes the entry at a position in a range of a derived index to `body`, if there is one.
+  /// Positions begin at 0. `index` must not be a keyspace of links or of order keys.
   func withEntry(
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void) throws
@@ -124,7 +126,7 @@ package protocol StateReader: AnyObject {
 
   /// Passes the objects of a fetch to `body` in order, until `body` returns false. Rows are passed
   /// if they are available or needed. With `needsRows`, objects without a row are skipped. Default:
-  /// runs the plan of FetchPlanner.
+  /// reads one index range if it gives the whole result; otherwise runs the plans of FetchPlanner.
   func visit(
     _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws
 
@@ -134,8 +136,8 @@ package protocol StateReader: AnyObject {
 
 /// One consistent state of a store (PS1). Any thread may call any method.
 package protocol StoreView: StateReader, Sendable {
-  /// The sequence number of the newest commit in this view. The number of a newer view is equal or
-  /// greater.
+  /// The number of this state. In a view of one store without unsaved changes, it is the sequence
+  /// number of the newest commit. The number of a newer view is equal or greater.
   var sequence: UInt64 { get }
 
   /// Whether `sequence` increases by one with each commit, and only then. If true, `sequence` shows

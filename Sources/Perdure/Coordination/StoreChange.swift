@@ -14,8 +14,9 @@ package enum Precondition: Hashable, Sendable {
   case rangeUnchanged(StoreIndex, KeyRange)
 }
 
-/// One link of a many-to-many relationship, in the direction in which the store stores it. Also
-/// names the order key of a member (`.orders`): the source is the owner, the target is the member.
+/// One link of a many-to-many relationship, or of a to-many relationship without an inverse, in the
+/// direction in which the store stores it. Also names the order key of a member (`.orders`): the
+/// source is the owner, the target is the member.
 package struct StoreLink: Hashable, Sendable {
   /// The keyspace: an index of kind `.links` or `.orders`.
   package let index: StoreIndex

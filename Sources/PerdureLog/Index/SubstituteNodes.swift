@@ -1,10 +1,10 @@
 /// Substitutes for damaged nodes until the damage is reported: one for each class and level.
 ///
 /// They can be walked in any direction, searched, copied and changed like nodes of a file, and
-/// every path through them ends. The leaf of an ordered tree has one key, long enough to be split
-/// like a key of a derived index. In the leaf of a dense table, all slots are used and all words
-/// are 0. The count beside the first child is greater than any position, so no search continues
-/// with a later child.
+/// every path through them ends. The leaf of an ordered tree has one key of 32 bytes. So code that
+/// separates the index key from the reference at its end can read it. In the leaf of a dense table,
+/// all slots are used and all words are 0. The count beside the first child is greater than any
+/// position, so no search continues with a later child.
 final class SubstituteNodes {
   private static let keyByteCount = 32
   private static let countBeyondAll = 1 << 39

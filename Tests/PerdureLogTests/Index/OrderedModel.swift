@@ -96,18 +96,20 @@ enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   case short
   /// Up to twelve bytes, each 0x00 or 0xFF.
   case extremes
-  /// Keys with a long common prefix, like index keys.
+  /// Keys with one of three long prefixes, like index keys.
   case sharedPrefix
   /// Numbers as big-endian bytes.
   case integers
-  /// Short keys, and keys of up to 2000 bytes, which need blocks.
+  /// Short keys, and keys of up to 2000 bytes. Nine in ten of the latter need blocks.
   case long
-  /// Long keys that differ only near their end, so that separators are long.
+  /// Long keys in two groups. The keys of a group differ only near their end, so the separators
+  /// between them are long.
   case longPrefix
   /// Lengths around the limit of inline keys.
   case aroundLimit
-  /// Runs of one byte, short or out of line. Neighbours have common prefixes of all lengths, and
-  /// out-of-line keys save no space by a longer prefix.
+  /// Runs of one byte, short or out of line, and up to three other bytes. Neighbours have common
+  /// prefixes of many lengths. A longer node prefix saves no space for out-of-line keys, because a
+  /// block stores the whole key.
   case runs
 
   var testDescription: String { rawValue }

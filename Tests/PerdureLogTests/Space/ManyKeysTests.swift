@@ -15,7 +15,8 @@ private let keyCount: UInt64 = {
   #endif
 }()
 
-/// The tests run one after the other, because with 100 million keys each needs most of a volume.
+/// The tests run one after the other: with 100 million keys, the store of each test needs several
+/// gigabytes of disk space.
 @Suite("Many keys", .serialized)
 struct ManyKeysTests {
   private static let batch: UInt64 = 1000
@@ -94,7 +95,7 @@ struct ManyKeysTests {
     var (count, sum) = (0, UInt64(0))
     let add = { (value: RawSpan) in
       count += 1
-      // Unsafe: every value of these tests has eight bytes.
+      // The unsafe load is within bounds: every value of these tests has eight bytes.
       sum += value.unsafeLoadUnaligned(as: UInt64.self)
       return true
     }
