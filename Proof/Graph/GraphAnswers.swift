@@ -1,9 +1,9 @@
 import Perdure
 import PerdureProving
 
-// Checks a store's answers other than its rows. All objects are read row by row. These values
-// alone, without any index, determine the values of derived attributes, the members of
-// relationships, and the results of requests.
+// Checks a store's answers other than its rows. All objects are read row by row. The expected
+// values of derived attributes, the expected members of relationships with a to-one inverse, and
+// the expected results of requests are computed from these objects alone, without any index.
 
 /// A context's answers about a store, compared with the rows.
 struct GraphAnswers {
@@ -54,7 +54,8 @@ struct GraphAnswers {
         let found = members as? Set<ManagedObject> ?? (members as? [ManagedObject]).map { Set($0) }
         guard found == wanted else {
           throw Violation(
-            "\(entity.name).\(relationship.name) differs from the objects whose rows refer to it")
+            "\(entity.name).\(relationship.name) of \(object.objectID) differs from the objects whose rows "
+              + "refer to that owner")
         }
       }
     }
@@ -86,7 +87,7 @@ struct GraphAnswers {
     let isAggregate = names.contains { $0.hasPrefix("@") }
     names.removeAll { $0.hasPrefix("@") }
     guard isAggregate else {
-      // Names contain only ASCII letters, so the canonical form is the lowercase form.
+      // Names contain only ASCII characters, so the canonical form is the lowercase form.
       let found = value(names, object, entity)
       return isText ? found?.lowercased() : found
     }
@@ -139,10 +140,12 @@ struct GraphAnswers {
     for value in [String?.none] + values.map(Optional.some) {
       let holders = byValue[value] ?? []
       let predicate = try predicate(attribute, holders.first?[attribute] ?? nil)
-      let found = try ids(entity, predicate)
-      guard found.count == holders.count, Set(found) == Set(holders.map(\.objectID)) else {
+      let (found, wanted) = (try ids(entity, predicate), Set(holders.map(\.objectID)))
+      let common = wanted.intersection(found).count
+      guard common == wanted.count, common == found.count else {
         throw Violation(
-          "\(entity.name) where \(attribute) == \(value ?? "nil") finds \(found.count), not \(holders.count)")
+          "\(entity.name) where \(attribute) == \(value ?? "nil") finds \(found.count) objects, not "
+            + "\(wanted.count): \(wanted.count - common) are missing, \(found.count - common) are extra")
       }
     }
   }

@@ -1,11 +1,12 @@
 import PerdurePredicates
 
-/// Checks a whole model. Applies every rule to every description and lists all problems, so that
-/// the program can correct them together.
+/// Checks every description of a model and lists all problems, so that the programmer can correct
+/// them together. Skips some rules for stored models.
 ///
 /// Later steps use the results of earlier steps. If a step finds an error, such as an unknown
-/// superentity or a cycle, it continues with a harmless substitute. So the later steps still run
-/// and end. For example, an entity with a broken superentity is treated as a root.
+/// superentity or a cycle, it continues with a harmless substitute. For example, an entity with a
+/// broken superentity is treated as a root. So the later steps still run and end, unless the model
+/// has too many entities, levels or properties: then the validation ends early.
 struct ModelValidation {
   /// A property of an entity, declared or inherited.
   struct VisibleProperty {
@@ -16,11 +17,12 @@ struct ModelValidation {
   let entities: [EntityDescription]
   let configurations: [String: [String]]
   /// Whether the model was read from a store. A program checked such a model before it was stored,
-  /// but the bytes may be hostile now. So its patterns are compiled as regular expressions only
-  /// when an object needs them.
+  /// but the bytes may be hostile now, and compiling a hostile pattern can be expensive. So its
+  /// patterns are compiled as regular expressions only when a container loads a store with the
+  /// model.
   let isStored: Bool
-  /// Whether errors in templates and fetched properties are errors of the model. False for a stored
-  /// model, and for a part of a model that was checked as a whole.
+  /// Whether errors in the requests of templates and fetched properties are errors of the model.
+  /// False for a stored model, and for a part of a model that was checked as a whole.
   let checksFetches: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []
@@ -28,8 +30,8 @@ struct ModelValidation {
   private(set) var indicesByName: [String: Int] = [:]
   /// The superentity of each entity. Cycles are removed.
   private(set) var parents: [Int?]
-  /// For each entity, its declared and inherited properties by name. Composites and their leaves
-  /// are included by path.
+  /// For each entity, its declared and inherited properties by name. A declared composite is
+  /// included by name, and its leaves by path; nested composites are not included.
   private(set) var visible: [[String: VisibleProperty]] = []
   /// The checked requests of templates, by name.
   var templateRequests: [String: CheckedFetchRequest] = [:]
@@ -137,7 +139,8 @@ extension ModelValidation {
     // A stored model is accepted, because a later version may have reserved the name.
     if !isStored, ReservedNames.all.contains(name) {
       error(
-        .reservedName, entity, name, "Every managed object already has a member \"\(name)\".",
+        .reservedName, entity, name,
+        "\"\(name)\" is a member of every managed object, or is reserved by Swift or key-value coding.",
         "Choose another name.")
     }
   }
@@ -267,8 +270,9 @@ extension ModelValidation {
       }
       guard properties.count <= ModelLimits.propertyCount else {
         error(
-          .tooMany, entity.name, nil, "The entity has \(properties.count) properties.",
-          "Use at most \(ModelLimits.propertyCount), inherited ones included.")
+          .tooMany, entity.name, nil,
+          "The entity has \(properties.count) properties, inherited ones and elements of composites included.",
+          "Use at most \(ModelLimits.propertyCount).")
         return false
       }
       visible[index] = properties

@@ -53,8 +53,7 @@ public struct FailureSweep: Sendable {
   /// The seed of the generator that produced `seed`; nil if no generator did.
   private var origin: UInt64?
 
-  /// Whether failures of syncs also affect syncs of directories, and make them forget changes of
-  /// names.
+  /// Whether failures of `.sync` also apply to directory syncs (`InjectedFailure.dropsNames`).
   package var dropsNames = false
 
   /// Whether the sweep belongs to a test. If so, the sweep writes its next run to a file, in case

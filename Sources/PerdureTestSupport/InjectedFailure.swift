@@ -28,8 +28,9 @@ public struct InjectedFailure: Sendable {
   /// The text that the path of a call must contain; nil for calls with any path.
   public let pathContains: String?
 
-  /// The number of the failing call, counted from the injection. Only calls of this kind and to
-  /// these paths count. 1 is the next one.
+  /// The number of the failing call, counted from the injection. 1 is the next one. Only calls of
+  /// this kind and to these paths count. With `partialRead`, reads at the end of a file do not
+  /// count. With `dropsNames`, directory syncs count as syncs.
   public let nth: Int
 
   /// Whether later calls fail too.
@@ -44,8 +45,8 @@ public struct InjectedFailure: Sendable {
   /// The state that the failed call leaves.
   public let effect: Effect
 
-  /// Whether a failure of syncs also affects syncs of directories, and makes them forget changes of
-  /// names.
+  /// Whether a failure of `.sync` also applies to directory syncs. With the effect `forgetsWrites`,
+  /// such a failure drops the pending changes of names in the directory.
   package var dropsNames = false
 
   /// Describes a failure.
@@ -86,7 +87,7 @@ public struct InjectedFailure: Sendable {
     _ effect: Effect, _ pathContains: String?
   ) {
     precondition(nth >= 1, "The number of the failing call must be at least 1.")
-    precondition((effect.byteCount ?? 0) >= 0, "The number of written bytes must not be negative.")
+    precondition((effect.byteCount ?? 0) >= 0, "The number of written or read bytes must not be negative.")
     (self.operation, self.pathContains) = (operation, pathContains)
     (self.nth, self.repeats) = (nth, repeats)
     (self.code, self.errno, self.effect) = (code, errno, effect)

@@ -78,7 +78,8 @@ struct FetchIndexTests {
   }
 
   @Test(
-    "M10 An index on text functions serves searches without case and diacritics")
+    "M10 An index on a text function serves searches with it; one on canonical: also those without case and diacritics"
+  )
   func functions() throws {
     let canonical = FetchIndexDescription(on: "canonical:(author)")
     #expect(canonical.name == "by_canonical_author")
@@ -140,7 +141,9 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 Invalid index elements and repeated index names are model errors with a remedy")
+  @Test(
+    "M10 Invalid index elements, shapes and predicates are model errors with a remedy; so are repeated index names"
+  )
   func modelErrors() throws {
     for (index, rule) in [
       (FetchIndexDescription(on: "missing"), ModelProblem.Rule.indexProperty),

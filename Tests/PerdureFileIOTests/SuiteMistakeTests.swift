@@ -144,7 +144,8 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "A suite that checks for lost and unwritten data detects every mistake", arguments: CrashCanary.allCases)
+    "A suite that checks for lost data, and for data of steps that had not begun, detects every canary",
+    arguments: CrashCanary.allCases)
   func noticed(_ canary: CrashCanary) throws {
     let report = try report(canary)
     let violation = try #require(report.violation)
@@ -155,7 +156,7 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "A suite that checks nothing detects no mistake, and the report states this",
+    "A suite that checks nothing detects no canary, and the report states this",
     arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
@@ -165,7 +166,8 @@ struct CrashCanaryKindTests {
     try report.check(allowing: [.canary])
   }
 
-  @Test("The check for lost data and the check for unwritten data detect different mistakes")
+  @Test(
+    "The check for lost data and the check for data of steps that had not begun detect different canaries")
   func sides() throws {
     #expect(try report(.beginsLate, Suite(looksForSurplus: false)).violation == nil)
     #expect(try report(.acknowledgesEarly, Suite(looks: false)).violation == nil)
@@ -203,7 +205,8 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noOperation])
   }
 
-  @Test("Failures that cannot occur at any call are named, but not counted")
+  @Test(
+    "A sweep whose failures cannot occur at any call is reported; the report names each with the count 0")
   func nothingStruck() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]

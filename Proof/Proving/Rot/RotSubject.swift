@@ -1,5 +1,6 @@
-/// Damage to stores that programs above the engine wrote. The campaign `rot` tries these cases
-/// after its own.
+/// Damage to stores that were written through a layer on top of PerdureLog, such as graphs. The
+/// campaign `rot` tries these cases after its damage to bits, sectors and tails, and before its
+/// salvages.
 package protocol RotSubject: Sendable {
   /// The number of cases of damage to each kind of store in a full proof.
   var fullCount: Int { get }

@@ -46,7 +46,7 @@ struct FetchVariables {
     case .attribute(let type): return value.isValue(of: type)
     case .object(let entity): return isObject(value, of: entity)
     case .list(let element):
-      // `$x IN name` and `name IN $x` may search a text.
+      // `name IN $x` and `$x CONTAINS name` may search a text.
       if case .string = value { return element == .any || element == .attribute(.string) }
       guard case .list(let values) = value else { return false }
       return values.allSatisfy { fits($0, element) }
@@ -54,7 +54,7 @@ struct FetchVariables {
   }
 
   /// Whether a value is an object of an entity, of one of its subentities, or of one of its
-  /// superentities.
+  /// superentities. A `.reference` is always accepted, because its entity is not checked here.
   private func isObject(_ value: Value, of entity: String) -> Bool {
     guard case .objectID(let text) = value, let id = ManagedObjectID(uri: text) else {
       if case .reference = value { return true }

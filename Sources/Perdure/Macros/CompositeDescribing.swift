@@ -6,8 +6,8 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension _EntityAssembly {
-  /// Adds a composite attribute that is never nil. If every element may be absent, the composite is
-  /// optional, so a save does not require a value.
+  /// Adds a composite attribute whose variable is not optional. If every element may be absent, the
+  /// composite is optional, so a save does not require a value.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -15,8 +15,8 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), options, originalName)
   }
 
-  /// Adds a composite attribute that may be nil. Without a default and without the option
-  /// `.elementDefaults`, it is nil at first.
+  /// Adds a composite attribute whose variable is optional. Without a default and without the
+  /// option `.elementDefaults`, it is nil at first.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -116,7 +116,7 @@ public struct _CompositeAssembly {
   /// Makes a collection without elements.
   public init() {}
 
-  /// Adds an attribute that is never nil.
+  /// Adds an attribute whose variable is not optional.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -130,7 +130,7 @@ public struct _CompositeAssembly {
       options)
   }
 
-  /// Adds an attribute that may be nil.
+  /// Adds an attribute whose variable is optional.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -141,7 +141,7 @@ public struct _CompositeAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that is never nil, with a default made for each object.
+  /// Adds an attribute whose variable is not optional, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -152,7 +152,7 @@ public struct _CompositeAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may be nil, with a default made for each object.
+  /// Adds an attribute whose variable is optional, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -171,21 +171,22 @@ public struct _CompositeAssembly {
     elements.append(.attribute(attribute))
   }
 
-  /// Adds a composite that is never nil.
+  /// Adds a composite whose variable is not optional.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, originalName: String? = nil
   ) {
     add(.always(name, C.elements(default: value)), originalName)
   }
 
-  /// Adds a composite that may be nil. Without a default it is nil at first.
+  /// Adds a composite whose variable is optional. Without a default it is nil at first.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, originalName: String? = nil
   ) {
     add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
   }
 
-  /// Adds a composite that may be nil, and that begins with the initial values of its elements.
+  /// Adds a composite whose variable is optional, and that begins with the initial values of its
+  /// elements.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, _ beginning: _CompositeBeginning, originalName: String? = nil
   ) {
@@ -238,13 +239,13 @@ public struct _CompositeAssembly {
 }
 
 extension CompositeContent {
-  /// Reads an element that is never nil. Without a value, it reads as its zero or initial value.
-  /// For generated code.
+  /// Reads an element whose variable is not optional. Without a value, it reads as its zero or
+  /// initial value. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T {
     self[name] ?? absentValue(name)
   }
 
-  /// Reads an element that may be nil. For generated code.
+  /// Reads an element whose variable is optional. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T?.Type) -> T? { self[name] }
 
   /// Reads an element that is a composite. For generated code.
@@ -252,7 +253,7 @@ extension CompositeContent {
     self[name] ?? C(reading: CompositeContent())
   }
 
-  /// Reads an element that is a composite and may be nil. For generated code.
+  /// Reads an element that is a composite and whose variable is optional. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C?.Type) -> C? { self[name] }
 
   /// Accepts a variable that cannot be an element, because the compiler already reports its

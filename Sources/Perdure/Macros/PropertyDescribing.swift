@@ -1,6 +1,6 @@
-// The functions that generated code of `@Entity` calls to describe a class. The macro sees source
-// text and no types. So overloads let the compiler choose the kind of a property by the type of its
-// variable.
+// The code that `@Entity` generates calls these functions to describe a class. The macro sees
+// source text and no types. So overloads let the compiler choose the kind of a property by the type
+// of its variable.
 
 public import PerdureModel
 import PerdurePredicates
@@ -40,8 +40,8 @@ public struct _EntityAssembly {
   /// The description of the entity of a class.
   ///
   /// - Parameter count: The number of slots of the superclass that the macros know: those of its
-  ///   entity, and those of classes with `@EntityBase` below that entity. If the class of a
-  ///   superentity has no `@Entity`, the slots of the class are wrong, so the program stops.
+  ///   entity, and those of classes with `@EntityBase` below that entity. If a superclass describes
+  ///   its entity without `@Entity`, `count` lacks its slots. The program then stops.
   public func description(
     of className: String, superclass: ManagedObject.Type, after count: Int
   ) -> EntityDescription {
@@ -61,8 +61,7 @@ public struct _EntityAssembly {
       properties: base.properties + properties,
       fetchedProperties: base.fetchedProperties + fetchedProperties, indexes: base.indexes + indexes,
       uniquenessConstraints: base.constraints + constraints, renamingIdentifier: originalName,
-      userInfo: userInfo,
-      versionHashModifier: versionHashModifier)
+      userInfo: userInfo, versionHashModifier: versionHashModifier)
   }
 }
 
@@ -83,7 +82,7 @@ extension _EntityAssembly {
 // MARK: - Attributes
 
 extension _EntityAssembly {
-  /// Adds an attribute that is never nil.
+  /// Adds an attribute whose variable is not optional.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     derived: String? = nil, originalName: String? = nil
@@ -96,7 +95,7 @@ extension _EntityAssembly {
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may be nil.
+  /// Adds an attribute whose variable is optional.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     derived: String? = nil, originalName: String? = nil
@@ -108,7 +107,7 @@ extension _EntityAssembly {
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that is never nil, with a default made for each object.
+  /// Adds an attribute whose variable is not optional, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -119,7 +118,7 @@ extension _EntityAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may be nil, with a default made for each object.
+  /// Adds an attribute whose variable is optional, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -162,7 +161,7 @@ extension _EntityAssembly {
 // MARK: - Transient attributes
 
 extension _EntityAssembly {
-  /// Adds a transient attribute of a type of the model.
+  /// Adds a transient attribute of an `AttributeValue` type whose variable is not optional.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -172,11 +171,10 @@ extension _EntityAssembly {
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
         defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
-        renamingIdentifier: originalName,
-        isTransient: true), options)
+        renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute that may have no value, and whose type is one of the model's types.
+  /// Adds a transient attribute of an `AttributeValue` type whose variable is optional.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -185,12 +183,11 @@ extension _EntityAssembly {
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
         defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
-        renamingIdentifier: originalName,
-        isTransient: true), options)
+        renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute of a type of the model, whose default is made for each object at
-  /// its first read. Until then it has no value, and no save requires one.
+  /// Like the first function above, but the first read makes the default, for each object. Until
+  /// then the attribute has no value, and no save requires one.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -200,7 +197,7 @@ extension _EntityAssembly {
         name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute that may be nil, and whose default is made at its first read.
+  /// Like the function above, for an optional variable.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -221,7 +218,7 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of any type that is never nil. The first read makes its default.
+  /// Adds a transient attribute of any type, with an initial value that the first read makes.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
@@ -258,12 +255,13 @@ extension Optional: _MayBeNil {}
 extension _EntityAssembly {
   /// Adds a to-one relationship.
   ///
-  /// - Parameter minCount: 0 or 1; nil for 0 if it is optional, otherwise 1. Validation ignores it.
+  /// - Parameter minCount: 0 or 1. If nil, it is 0 for an optional relationship and 1 for a
+  ///   required one. The validation of objects ignores it; the validation of the model checks its
+  ///   range.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
     optional: Bool = true, minCount: Int? = nil, transient: Bool = false, originalName: String? = nil,
-    userInfo: [String: String] = [:],
-    versionHashModifier: String? = nil
+    userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     addRelationship(
       RelationshipDescription(
@@ -273,7 +271,7 @@ extension _EntityAssembly {
         renamingIdentifier: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
-  /// Adds a to-one relationship that is never nil.
+  /// Adds a to-one relationship whose variable is not optional.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
     transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
@@ -362,16 +360,18 @@ extension _EntityAssembly {
   ) {}
 
   /// Accepts any other type, so that the compiler reports only the accessor of the property
-  /// (UnmanagedAccessors.swift). It has no parameter for options: otherwise the compiler prefers it
-  /// to the unavailable function above, without that message. If a property can have the type, but
-  /// not these arguments, the program calls this function and stops.
+  /// (UnmanagedAccessors.swift). It has no parameter for options. With one, the compiler would
+  /// prefer it to the unavailable function above, and would not show the message of that function.
+  /// If a property can have the type, but not these arguments, the program calls this function and
+  /// stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
     originalName: String? = nil
   ) {
     stop(
-      "\(name) is not added: a property of the type \(Other.self) has no initial value and no derivation. Remove them."
+      "\(name) is not added: a property of the type \(Other.self) cannot have an initial value or a derivation. "
+        + "Remove them."
     )
   }
 

@@ -38,8 +38,9 @@ extension ManagedObject {
     }
   }
 
-  /// Caches the targets of a to-many relationship, if each has its row or unsaved changes in memory
-  /// (KR3). Returns nil if there is no target, or if nothing was cached.
+  /// Caches the targets of a to-many relationship, if each has an instance that is new or has its
+  /// row in memory, and for which no hook is due (`canKeep`, KR3). Returns nil if there is no
+  /// target, or if nothing was cached.
   @inline(never)
   private func keep(_ found: [ObjectReference], _ slot: Int, _ core: ContextCore) -> KeptTargets? {
     guard core.viewState.readFailure == nil, header.keptTargets(slot) == nil else { return nil }

@@ -1,6 +1,7 @@
 // The unsaved changes of one ordered relationship, in order: the entries that they add, and the
-// stored entries that they hide. With the counts of the store's index, the tree finds a member by
-// its position, and a position by its member, in O(log n).
+// stored entries that they hide. With the counts of the store's index, the tree finds the position
+// of a member in O(log n), and the member at a position in O(log n · log m), for n members and m
+// unsaved changes: each step of that search counts stored members.
 //
 // It is a treap: a search tree by order key, and a heap by a number derived from the reference. So
 // it has the depth of a random tree, and the same shape in every run.
@@ -19,7 +20,8 @@ struct OrderEntry: Hashable, Comparable {
   }
 }
 
-/// A tree of order keys. Each key adds an object to the stored ones or hides a stored object.
+/// A tree of entries, in the order of `OrderEntry`. Each entry adds an object to the stored ones or
+/// hides a stored object.
 struct OrderTree {
   private struct Node {
     let place: OrderEntry
@@ -48,7 +50,7 @@ struct OrderTree {
   /// The number of objects in the unsaved order minus the number in the store.
   var weight: Int { weight(root) }
 
-  /// Adds an order key that is absent.
+  /// Adds an entry that is absent. Another entry may have the same order key.
   mutating func insert(_ place: OrderEntry, weight: Int) {
     let node = Node(place: place, weight: weight, sum: weight)
     let position: Int
@@ -63,7 +65,7 @@ struct OrderTree {
     root = merge(merge(left, position), right)
   }
 
-  /// Removes an order key, which must exist.
+  /// Removes an entry, which must exist.
   mutating func remove(_ place: OrderEntry) {
     let (left, rest) = split(root, before: place)
     // Remove the first node of the rest.
@@ -74,7 +76,7 @@ struct OrderTree {
       position = nodes[position].left
     }
     guard position >= 0, nodes[position].place == place else {
-      preconditionFailure("The place must be in the tree.")
+      preconditionFailure("The entry must be in the tree.")
     }
     var right = nodes[position].right
     free.append(position)
@@ -86,8 +88,8 @@ struct OrderTree {
     root = merge(left, right)
   }
 
-  /// The weight of the entries before a key: the number of objects before it in the unsaved order,
-  /// minus the number in the store.
+  /// The weight of the entries before an entry: the number of objects before it in the unsaved
+  /// order, minus the number before it in the store.
   func weight(before place: OrderEntry) -> Int {
     var sum = 0
     var position = root
@@ -113,7 +115,7 @@ struct OrderTree {
 
   /// Finds the object at a position of the combined order.
   ///
-  /// - Parameter storedCount: Returns the number of stored objects before a key.
+  /// - Parameter storedCount: Returns the number of stored objects before an entry.
   func find(_ wanted: Int, storedCount: (OrderEntry) throws -> Int) rethrows -> Found {
     var before = 0
     var position = root

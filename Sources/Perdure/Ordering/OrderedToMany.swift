@@ -10,13 +10,13 @@ internal import PerdurePredicates
 ///     conversation.messages.move(message, to: 3)
 ///     let last = conversation.messages.last
 ///
-/// Every operation on one object, at any position, is O(log n). Exception: if the relationship has
-/// become ordered in a later model, operations by position are O(n log n) until its first edit is
-/// saved. The operations load no other object. A save writes one short record with the object's
-/// order key. Insertions of several contexts at different positions all succeed. If several
-/// contexts insert at the same position, the objects are adjacent, in the same order for all
-/// contexts. If two contexts move the same object to different positions, the second save is a
-/// conflict.
+/// Every operation on one object is O(log n). With m unsaved changes of the relationship,
+/// operations by position are O(log n · log m). If the relationship has become ordered in a later
+/// model, they are O(n log n) until its first edit is saved. The operations load no other object. A
+/// save writes one short record with the object's order key. Insertions of several contexts at
+/// different positions all succeed. If several contexts insert at the same position, the objects
+/// are adjacent, in the same order for all contexts. If two contexts move the same object to
+/// different positions, the second save is a conflict.
 ///
 /// A literal, or `OrderedToMany(found)` of any sequence, lists objects in the order in which they
 /// are to be assigned to a relationship. Such a list is read-only; see `ToMany`.
@@ -56,7 +56,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// The ids of the objects in order. Creates no instances.
   public var objectIDs: [ManagedObjectID] { unordered.objectIDs }
 
-  /// The object at a position below `count`. O(log n): no other object is loaded.
+  /// The object at a position below `count`. No other object is loaded.
   public subscript(position: Int) -> Element {
     guard let object = object(at: position) else {
       stop("\(words) has \(count) objects, but none at \(position).")
@@ -64,10 +64,10 @@ public struct OrderedToMany<Element: ManagedObject> {
     return object
   }
 
-  /// The first object; nil if there is none. O(log n).
+  /// The first object; nil if there is none.
   public var first: Element? { object(at: 0) }
 
-  /// The last object; nil if there is none. O(log n).
+  /// The last object; nil if there is none.
   public var last: Element? { object(at: count - 1) }
 
   /// The position of an object; nil for an absent one. O(log n).

@@ -1,5 +1,6 @@
-// The indexes that change with a row, a link, an order key or another index. Computed once for each
-// context with a layer.
+// The indexes that change with a row, a link, an order key or another index. Computed when a
+// context first needs a layer of its unsaved changes, and again when the schema of the store's rows
+// changes.
 
 internal import PerdurePredicates
 
@@ -19,7 +20,8 @@ final class IndexFeeds {
   private(set) var reversed: [StoreIndex?]
   /// By index of order keys: this index, and the index that is sorted by them.
   private(set) var orders: [OrderIndexes?]
-  /// By counted index: the indexes of its counts. Empty for other indexes.
+  /// For each counted index: the indexes that are sorted by its counts (`countOrder`). Empty for
+  /// other indexes.
   private(set) var counting: [[StoreIndex]]
 
   init(_ schema: StoreSchema) {

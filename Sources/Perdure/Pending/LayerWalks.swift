@@ -32,10 +32,11 @@ struct ChangedRows {
   @inline(__always)
   func comeAfter(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
 
-  // The functions below are not inlined, so that each row of a walk needs no stack space for them.
+  // The next two functions are not inlined, so that their stack space is not part of the caller's
+  // frame.
 
   /// Processes a row of the state below. Passes the changed rows before it to `body`, then the row
-  /// itself, with its changes.
+  /// itself, with its changes. Skips removed rows.
   ///
   /// - Returns: Whether the walk continues.
   @inline(never)

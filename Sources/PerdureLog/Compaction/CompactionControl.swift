@@ -1,15 +1,15 @@
 import PerdureFileIO
 
-/// Runs one compaction at a time, and none after the store is closed: another process may then have
-/// the store open.
+/// Permits one compaction at a time, and none after the store is closed: another process may then
+/// have the store open.
 // Unchecked: guarded by `lock`.
 final class CompactionControl: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
   private var isRunning = false
   private var isStopped = false
-  /// Segments that become less than a twentieth shorter if their records are grouped, by number.
-  /// Each value has the segment's counts at the time of the trial.
+  /// The segments, by number, for which a trial showed that grouping their records saves less than
+  /// a twentieth of the length. Each value has the segment's counts at the time of the trial.
   private var notShrinking: [UInt64: SegmentUsage] = [:]
 
   /// Waits until no other compaction runs, and begins one. Throws `.closed` if the store is closed.
@@ -28,8 +28,8 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Notes the result of a trial: the segment with these counts becomes less than a twentieth
-  /// shorter if its records are grouped.
+  /// Notes the result of a trial: grouping the records of the segment with these counts saves less
+  /// than a twentieth of the length.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }
@@ -44,7 +44,7 @@ final class CompactionControl: @unchecked Sendable {
     if lock.withLock({ isStopped }) { throw .closed }
   }
 
-  /// Sleeps until the deadline, or until the store is closed.
+  /// Sleeps until the deadline. Throws `.closed` as soon as the store is closed.
   func sleep(untilNanoseconds deadline: UInt64) throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }

@@ -22,6 +22,6 @@ struct CodeLines {
     add(end)
   }
 
-  /// All lines, each with its end.
+  /// All lines, each followed by a line break.
   var text: String { lines.map { $0 + "\n" }.joined() }
 }

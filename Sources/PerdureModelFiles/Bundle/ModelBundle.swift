@@ -73,7 +73,7 @@ public struct ModelBundle: Sendable {
     }
   }
 
-  /// Makes an empty bundle, for a path without a file or folder.
+  /// Makes an empty bundle, for a path with an empty folder, or without a file or folder.
   private init(empty path: String, _ folder: ModelFolder) {
     self.path = path
     self.folder = folder
@@ -105,7 +105,8 @@ extension ModelBundle {
   /// Reads a version.
   ///
   /// - Parameter version: The name, with or without `.xcdatamodel`; by default the current version.
-  /// - Throws: `ModelFileError`, if there is no such version, or its file cannot be read.
+  /// - Throws: `ModelFileError`, if there is no such version, if `version` is nil and the bundle
+  ///   names no current version, or if the file of the version cannot be read.
   /// - Complexity: O(n) for a file of n bytes.
   public func document(version: String? = nil) throws(ModelFileError) -> ModelDocument {
     let file = file(ofVersion: try name(ofVersion: version))
@@ -135,7 +136,8 @@ extension ModelBundle {
       "Choose one of \(versionNames.joined(separator: ", ")).\(NearMisses.question(name, in: versionNames))")
   }
 
-  /// The name of the model at a path: that of the folder, without its extension.
+  /// The name of the model at a path: the name of the file or folder without its extension; for a
+  /// file `contents`, that of its folder.
   package static func modelName(at path: String) -> String {
     var names = path.split(separator: "/").map(String.init)
     if names.last == "contents" { names.removeLast() }
@@ -163,16 +165,19 @@ extension ModelBundle {
   /// The bytes are durable when the call returns. A crash leaves the old file or the new one. A
   /// file that already has these bytes is not written.
   ///
-  /// - Parameter version: The name of the version. A single file has only its own version.
-  /// - Throws: `ModelFileError`, if no version can have this name, if the document has a value that
-  ///   XML cannot contain, or if a file cannot be written. An existing file then has its old or its
-  ///   new content, and an empty folder of the version may exist.
+  /// - Parameter version: The name of the version. A single file or `.xcdatamodel` folder that
+  ///   exists has only its own version.
+  /// - Throws: `ModelFileError`, if no version can have this name, if a single model has another
+  ///   version, if the document has a value that XML cannot contain, or if a file cannot be read or
+  ///   written. An existing file then has its old or its new content, and an empty folder of the
+  ///   version may exist.
   public mutating func write(_ document: ModelDocument, version: String) throws(ModelFileError) {
     let bytes = try document.bytes()
     let name = Self.withoutSuffix(version)
     guard !name.isEmpty, !name.contains("/"), !name.contains("\0"), name != ".", name != ".." else {
       throw ModelFileError(
-        .version, file: path, "\"\(name)\" cannot be the name of a version.", "Use a name without slashes.")
+        .version, file: path, "\"\(name)\" cannot be the name of a version.",
+        "Use a name that is not empty, \".\" or \"..\", and that has no slash and no NUL character.")
     }
     let isNew = !versionNames.contains(name)
     if isNew, layout != .versions, !versionNames.isEmpty {
@@ -205,7 +210,8 @@ extension ModelBundle {
     currentVersionName = name
   }
 
-  /// Opens the bundle at a path, or makes an empty bundle if the path has no file or folder.
+  /// Opens the bundle at a path, or makes an empty bundle if the path has an empty folder, or no
+  /// file or folder.
   static func openOrMake(_ path: String, in fileSystem: any FileSystem) throws(ModelFileError) -> ModelBundle
   {
     let folder = ModelFolder(fileSystem: fileSystem)

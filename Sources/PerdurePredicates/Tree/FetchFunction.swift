@@ -1,7 +1,8 @@
 // The functions of the language: their names, their argument counts, and whether their results
 // depend only on the arguments.
 
-/// A function that an expression can call. The raw value is its selector spelling, `add:to:`.
+/// A function that an expression can call. The raw value is the spelling in a call, for example
+/// `add:to:`.
 public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   /// Sum of the arguments, or of one collection.
   case sum = "sum:"
@@ -25,8 +26,9 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case subtract = "from:subtract:"
   /// `a * b`
   case multiply = "multiply:by:"
-  /// `a / b`: a decimal number if one operand is decimal. Otherwise it is a whole number if both
-  /// operands are whole and there is no remainder, or else a real number.
+  /// `a / b`: null if `b` is 0; a decimal number if one operand is decimal. Otherwise it is a whole
+  /// number if both operands are whole and there is no remainder, or else a real number.
+  /// Exceptions: AR3 and AR4 in Arithmetic.swift.
   case divide = "divide:by:"
   /// Remainder of a division, with the sign of the dividend.
   case modulus = "modulus:by:"
@@ -102,8 +104,8 @@ extension FetchFunction {
     }
   }
 
-  /// Whether equal arguments always give equal results, so that a call on constants can be
-  /// evaluated once.
+  /// Whether a call on constants can be evaluated once. False if equal arguments can give different
+  /// results, and for functions that cannot be evaluated.
   package var isPure: Bool {
     switch self {
     case .now, .random, .randomBelow, .distance, .call: false
@@ -111,8 +113,8 @@ extension FetchFunction {
     }
   }
 
-  /// The operator with which this function is printed, and its precedence in the printer; nil for a
-  /// function that is printed as a call.
+  /// The infix operator with which this function is printed, and its precedence in the printer. Nil
+  /// for `negate:`, which is printed as a sign, and for functions that are printed as calls.
   package var infix: (symbol: String, precedence: Int)? {
     switch self {
     case .add: ("+", 2)
@@ -124,8 +126,9 @@ extension FetchFunction {
     }
   }
 
-  /// The function with this spelling in a call: its selector (`add:to:`), or the selector without
-  /// colons. `ceil`, `avg` and `cast` are short forms. Case is ignored. Nil if there is none.
+  /// The function with this spelling in a call, except `FUNCTION`, which the parser handles. The
+  /// spelling is the selector (`add:to:`), or the selector without colons. `ceil`, `avg` and `cast`
+  /// are short forms. Case is ignored. Nil if there is none.
   package init?(spelling: String) {
     guard let function = Self.bySpelling[spelling] ?? Self.bySpelling[spelling.lowercased()] else {
       return nil

@@ -24,7 +24,8 @@ struct AutomaticCompactionTests {
       store = try memory.open()
     }
     // The test has written 11 MB, of which 0.1 MB are live. The compactor may be slow on this
-    // machine, so the loop makes further commits. After each commit, another run is due.
+    // machine, so the loop makes further commits. After each commit, the compactor checks again
+    // whether a run is due.
     var next: UInt64 = 500
     while try memory.segmentBytes() > 4 << 20, next < 20_000 {
       try await store.write(durability: .powerLoss) {
@@ -119,8 +120,8 @@ struct AutomaticCompactionTests {
     #expect(try await Self.wait { compactor.heldBytes.dead > 1 << 20 })
     #expect(try memory.segmentBytes() > 2 << 20)
     #expect(snapshot?.count(in: rows) == 2500)
-    // The release of a snapshot that retains no garbage is handled. The compactor still waits for
-    // the first snapshot.
+    // The next line releases a second snapshot, which retains no garbage. The compactor handles
+    // this release, and still waits for the first snapshot.
     do { withExtendedLifetime(store.snapshot()) {} }
     #expect(try await Self.wait { compactor.isIdle })
     #expect(store.engine.pins.isAwaited)
@@ -130,7 +131,8 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Releasing a snapshot that retained no garbage triggers no compaction")
+  @Test(
+    "The store waits for the release of a snapshot only after a compaction has kept a file for that snapshot")
   func nothingHeld() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     let (store, rows) = try Self.makeUntidy(&memory)
@@ -149,7 +151,9 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Compaction is due if garbage exceeds a ratio and a minimum; garbage that was skipped does not count")
+  @Test(
+    "Compaction is due if garbage exceeds a ratio and reaches a minimum, and enough of it is new since the last run"
+  )
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
@@ -162,7 +166,8 @@ struct AutomaticCompactionTests {
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
   }
 
-  @Test("Compaction is faster with more garbage, and new garbage allows writes without waiting")
+  @Test(
+    "Compaction is faster when garbage exceeds the ratio, and new garbage allows writes without waiting")
   func pace() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(garbage: UInt64) -> CompactionPolicy.Totals {
@@ -175,8 +180,8 @@ struct AutomaticCompactionTests {
     #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 5_000_000)) == 5000)
 
     var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
-    // Without new garbage, a thousand bytes take one millisecond. The time starts when the bytes
-    // may be written. Idle time does not count.
+    // Without new garbage, a thousand bytes take one millisecond. The millisecond starts at the
+    // time of the preceding write, or at the call if that is later.
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)

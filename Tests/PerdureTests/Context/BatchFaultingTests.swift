@@ -69,7 +69,9 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("A shared to-one object is read once for each block, even if it is released in between")
+  @Test(
+    "A shared to-one object costs at most one request for each block, plus one, even if it is released in between"
+  )
   func shared() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -98,7 +100,8 @@ struct BatchFaultingTests {
     let asked = context.statistics.since(before)
     #expect(found == 3 * Self.count)
     #expect(asked.relationshipRequestCount <= Self.blocks + 1)
-    // The objects of the first company are read separately.
+    // Each block of companies may end with a partial block of workers. The workers of the first
+    // company are read separately.
     #expect(asked.rowRequestCount <= (3 * Self.count + 63) / 64 + Self.blocks + 1)
   }
 
@@ -139,7 +142,7 @@ struct BatchFaultingTests {
   }
 
   @Test(
-    "Faults of one fetch fire together, in batches of fetchBatchSize",
+    "Faults of one fetch fire together, in batches of fetchBatchSize, or of the default size if it is 0",
     arguments: [0, 7, 500])
   func faults(batch: Int) throws {
     let context = try staff().newContext()

@@ -3,14 +3,17 @@ import Testing
 
 @testable import Perdure
 
-/// Walks along lists from several heads. The walks have more steps than the limit up to which
-/// siblings are followed. Meanwhile another context changes and removes members. The visited
-/// members must equal those in a dictionary of names.
+/// Walks along lists from several heads. The walks can have more steps than
+/// `SiblingGroup.depthMax`, the distance up to which siblings are read together. Meanwhile another
+/// context changes and removes members. The visited members must equal those in a dictionary of
+/// names.
 @Suite("Siblings along lists that change")
 struct SiblingListTests {
   private typealias Links = [String: String?]
 
-  @Test("Walks that continue after other contexts' saves visit the current members", arguments: 0..<8)
+  @Test(
+    "Walks that continue after other contexts' saves visit the members of the last refresh, with own changes",
+    arguments: 0..<8)
   func walks(round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var random = SeededGenerator(seed: seed)

@@ -106,7 +106,8 @@ extension ToMany where Element == Item {
   fileprivate init(reading box: Box) { self = box.spares }
 }
 
-/// A class without its own description. Its accessors assume that the values exist.
+/// A class without `@Entity`: it does not override `entityDescription`. Its accessors, except
+/// `note` and `heir`, assume that the values exist.
 private final class Strict: ManagedObject {
   var title: String { value(forKey: "title") as! String }
   var size: Int { value(forKey: "size") as! Int }
@@ -130,7 +131,7 @@ private final class Strict: ManagedObject {
   }
 }
 
-/// A class without its own description. Its accessors use names.
+/// A class without `@Entity`: it does not override `entityDescription`. Its accessors use names.
 private final class Plain: ManagedObject {
   var title: String {
     get { value(forKey: "title") as? String ?? "" }
@@ -272,7 +273,9 @@ struct GenericQueryTests {
     }
   }
 
-  @Test("A fetch throws for a computed property, even if it only negates an attribute")
+  @Test(
+    "A fetch throws for a computed property unless it returns one stored property unchanged; a negation also throws"
+  )
   func computed() throws {
     let context = try context()
     func request<T: ManagedObject & Named>(_ type: T.Type) -> [FetchRequest<T>] {
@@ -308,7 +311,9 @@ struct GenericQueryTests {
     #expect(Hooked.insertions.withLock { $0 } == 1)
   }
 
-  @Test("A query throws for a computed property that reads relationships, or transforms only rare values")
+  @Test(
+    "A query throws for a computed property that reads a relationship or several values, or changes only a few values"
+  )
   func unusual() throws {
     let container = try PersistentContainer(
       name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)

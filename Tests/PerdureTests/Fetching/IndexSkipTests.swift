@@ -71,7 +71,7 @@ struct IndexSkipTests {
     #expect(view.rowsRead < 50 && view.entriesRead < 50, "\(view.rowsRead), \(view.entriesRead)")
   }
 
-  @Test("Index entries of deleted objects, which .noAction leaves, are not counted or skipped as objects")
+  @Test("Fetches neither count nor skip the index entries that remain for deleted objects under .noAction")
   func withoutRows() throws {
     let container = try PersistentContainer(
       name: "Skip", classes: [SkippedParent.self, SkippedChild.self], description: .inMemory)

@@ -227,7 +227,7 @@ struct HostileValuesTests {
     #expect(texts == expected.map { .text($0) })
   }
 
-  @Test("URLs of every form are read back unchanged")
+  @Test("URLs of every form keep their absolute string and are found by it")
   func links() throws {
     let container = try container()
     let context = container.newContext()

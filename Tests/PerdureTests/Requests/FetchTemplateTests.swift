@@ -96,7 +96,9 @@ struct FetchTemplateTests {
     #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
   }
 
-  @Test("A request has every setting of its template, even of a template that a store kept")
+  @Test(
+    "A request has its template's settings except resultType and returnsDistinctResults, also for a stored template"
+  )
   func settings() throws {
     var description = FetchRequestDescription(
       "Person", "age > $least", sortDescriptors: [FetchOrder("name")], fetchLimit: 3)
@@ -228,7 +230,7 @@ struct FetchTemplateTests {
     #expect(error?.code == .unusableTemplate)
   }
 
-  @Test("Templates are stored, and a program with other templates can open the store")
+  @Test("Templates are stored, and opening the store with a model without templates removes them")
   func stored() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store")

@@ -2,8 +2,9 @@ import Foundation
 import SwiftParser
 
 /// Compares the scanner of the macros' plugin with SwiftParser. It compares every class, struct,
-/// actor and enum in the Swift files of the given folders, with each of its members. Prints each
-/// difference. Exits with 1 if there is a difference, or if the folders contain no type.
+/// actor and enum that SwiftParser accepts, with each of its members, in the readable Swift files
+/// of the given folders outside build folders. Prints each difference. Exits with 1 if there is a
+/// difference, or if the folders contain no type.
 @main struct ScannerComparison {
   static func main() {
     let folders = CommandLine.arguments.dropFirst()

@@ -2,9 +2,10 @@
 // positions.
 //
 // The store has an index by order key, which can count the entries in a range. Unsaved changes are
-// in a tree (OrderDelta). So finding a position, and moving a member to it, takes O(log n) and
-// loads no row. If the store has fewer order keys than linked members (StoredOrder, SO2), the
-// missing keys are computed first, with the same result every time.
+// in a tree (OrderDelta). So finding a position, and moving a member to it, takes O(log n), or
+// O(log n · log m) with m unsaved changes, and loads no row. If the store has fewer order keys than
+// linked members (StoredOrder, SO2), the missing keys are computed first, with the same result
+// every time.
 
 internal import PerdurePredicates
 

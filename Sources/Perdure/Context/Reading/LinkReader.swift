@@ -192,7 +192,8 @@ final class LinkReader {
     result.append(contentsOf: added[next...].map(\.reference))
   }
 
-  /// The member at a position; nil if there is none. O(log n); O(n) while `vanished` is not empty.
+  /// The member at a position; nil if there is none. O(log n); O(log n · log m) with m unsaved
+  /// changes of the relationship (OrderTree.swift); O(n) while `vanished` is not empty.
   func orderedMember(
     at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape
   ) -> ObjectReference? {
