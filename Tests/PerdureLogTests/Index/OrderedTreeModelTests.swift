@@ -85,15 +85,15 @@ struct OrderedTreeModelTests {
       let arena = NodeArena()
       var tree = OrderedTree()
       var keys = (0..<60).map { long($0 * 4) }
-      for key in keys { tree.put(key, 0, in: arena) }
+      for key in keys { _ = tree.put(key, 0, in: arena) }
       // Splits the first leaf in the middle. The left half has the prefix "b" of one byte.
-      tree.put([98], 0, in: arena)
+      _ = tree.put([98], 0, in: arena)
       expectTrue(tree.remove([98], in: arena) != nil)
       for number in 0..<laterCount {
         keys.append(long(number * 4 + 1))
-        tree.put(long(number * 4 + 1), 0, in: arena)
+        _ = tree.put(long(number * 4 + 1), 0, in: arena)
       }
-      tree.put([97], 0, in: arena)
+      _ = tree.put([97], 0, in: arena)
       tree.checkInvariants(in: arena)
       expectTrue(tree.entries.map(\.key) == [[97]] + keys.sorted { $0.lexicographicallyPrecedes($1) })
     }
