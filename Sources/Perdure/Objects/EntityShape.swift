@@ -134,12 +134,7 @@ final class EntityShape: Sendable {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
         || parts.schema.properties[$0].attributeType == .transformable || leaves.contains($0)
     }
-    let kinds = attributeKinds
-    needsOnlyPresence = parts.properties.indices.map { slot in
-      // The bytes of a URL may not be a URL. The object of a reference may belong to another store.
-      parts.rules[slot] == nil && ![.absent, .url, .reference].contains(kinds[slot])
-        && parts.schema.properties[slot].attributeType != .transformable
-    }
+    needsOnlyPresence = Self.needsOnlyPresence(parts, attributeKinds)
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     madeDefaults = parts.schema.properties.compactMap { property in
       property.defaultValue.flatMap { $0.isMade ? (property.slot, $0) : nil }
@@ -157,6 +152,15 @@ final class EntityShape: Sendable {
       schema.slot(named: name) ?? schema.composite(named: name)?.slots.lowerBound ?? -1
     }
     return (slots, Set(type._customAccessors.compactMap(schema.slot(named:))))
+  }
+
+  /// `needsOnlyPresence` by slot. The bytes of a URL may not be a URL, and the object of a reference
+  /// may belong to another store.
+  private static func needsOnlyPresence(_ parts: EntityShapeParts, _ kinds: [FieldKind]) -> [Bool] {
+    parts.properties.indices.map { slot in
+      parts.rules[slot] == nil && ![.absent, .url, .reference].contains(kinds[slot])
+        && parts.schema.properties[slot].attributeType != .transformable
+    }
   }
 
   private static func valueTypes(_ parts: EntityShapeParts) -> [Any.Type?] {

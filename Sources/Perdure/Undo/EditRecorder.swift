@@ -383,10 +383,10 @@ final class EditRecorder {
 
   /// Replaces the reference of a new object without links. `hiddenSaves` is unchanged, because it
   /// contains only stored objects.
-  func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    for group in openGroups { group.rename(old, new) }
-    reopenedGroups.rename(old, new)
+  func rename(_ change: ReferenceChange) {
+    for group in openGroups { group.rename(change) }
+    reopenedGroups.rename(change)
     hookGroups?.reset()
-    changeHistory { $0.rename(old, new) }
+    changeHistory { $0.rename(change) }
   }
 }

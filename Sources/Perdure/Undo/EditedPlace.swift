@@ -86,17 +86,32 @@ extension EditedPlace {
     }
   }
 
-  /// The place with the reference `old` replaced by `new`.
-  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedPlace {
-    func renamed(_ reference: ObjectReference) -> ObjectReference { reference == old ? new : reference }
-    return switch self {
-    case .object(let owner): .object(renamed(owner))
-    case .column(let owner, let slot): .column(renamed(owner), slot: slot)
-    case .link(let owner, let slot, let target): .link(renamed(owner), slot: slot, renamed(target))
+  /// The place after an object got another reference. The place of a link may be at the other end
+  /// then, because the order of the references chooses the end.
+  func renamed(_ rename: ReferenceChange) -> EditedPlace {
+    switch self {
+    case .object(let owner): return .object(rename(owner))
+    case .column(let owner, let slot): return .column(rename(owner), slot: slot)
+    case .link(let owner, let slot, let target):
+      let (owner, target) = (rename(owner), rename(target))
+      let relationship = rename.graph.shape(of: owner).relationship(slot)
+      return relationship.canonicalEnd(
+        owner, target, inverse: rename.graph.inverse(of: relationship, at: target))
     case .position(let member, let owner, let slot):
-      .position(of: renamed(member), in: renamed(owner), slot: slot)
-    case .transient(let owner, let slot): .transient(renamed(owner), slot: slot)
+      return .position(of: rename(member), in: rename(owner), slot: slot)
+    case .transient(let owner, let slot): return .transient(rename(owner), slot: slot)
     }
+  }
+}
+
+/// The replacement of the reference of a new object.
+struct ReferenceChange {
+  let old: ObjectReference
+  let new: ObjectReference
+  let graph: GraphSchema
+
+  func callAsFunction(_ reference: ObjectReference) -> ObjectReference {
+    reference == old ? new : reference
   }
 }
 
@@ -156,18 +171,20 @@ final class WeakInstance {
 }
 
 extension EditedContent {
-  /// The content with the reference `old` replaced by `new`.
-  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedContent {
-    func renamed(_ value: Value) -> Value { value == .reference(old) ? .reference(new) : value }
+  /// The content after an object got another reference.
+  func renamed(_ rename: ReferenceChange) -> EditedContent {
+    func renamed(_ value: Value) -> Value {
+      value == .reference(rename.old) ? .reference(rename.new) : value
+    }
     return switch self {
     case .value(let value): .value(renamed(value))
     case .object(let object):
       .object(
         EditedObject(
           columns: object.columns.map(renamed),
-          transients: object.transients.mapValues { $0.renamed(old, new) },
+          transients: object.transients.mapValues { $0.renamed(rename) },
           wasStored: object.wasStored, hasPermanentID: object.hasPermanentID))
-    case .transient(let held): .transient(held.renamed(old, new))
+    case .transient(let held): .transient(held.renamed(rename))
     case .stored, .absent, .linked, .key: self
     }
   }
@@ -206,8 +223,8 @@ extension EditedContent {
 }
 
 extension HeldTransient {
-  fileprivate func renamed(_ old: ObjectReference, _ new: ObjectReference) -> HeldTransient {
-    if case .instance(old) = self { .instance(new) } else { self }
+  fileprivate func renamed(_ rename: ReferenceChange) -> HeldTransient {
+    if case .instance(let reference) = self { .instance(rename(reference)) } else { self }
   }
 
   fileprivate var byteCount: Int {

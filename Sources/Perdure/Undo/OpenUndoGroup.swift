@@ -218,18 +218,18 @@ final class OpenUndoGroup {
   }
 
   /// Replaces the reference of an object.
-  func rename(_ old: ObjectReference, _ new: ObjectReference) {
+  func rename(_ change: ReferenceChange) {
     edits.rebuild { entry, _ in
       RecordedEdits.Entry(
-        place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new), marks: entry.marks,
+        place: entry.place.renamed(change), before: entry.before.renamed(change),
+        after: entry.after?.renamed(change), marks: entry.marks,
         saved: entry.saved.map { saved in
           RecordedEdits.SavedContents(
-            before: saved.before.renamed(old, new), after: saved.after?.renamed(old, new),
+            before: saved.before.renamed(change), after: saved.after?.renamed(change),
             marks: saved.marks)
         })
     }
-    if edits.insertedAgain.remove(old) != nil { edits.insertedAgain.insert(new) }
+    if edits.insertedAgain.remove(change.old) != nil { edits.insertedAgain.insert(change.new) }
   }
 
   // MARK: Copies

@@ -72,9 +72,9 @@ final class ReopenedGroups {
     reopened = [:]
   }
 
-  func rename(_ old: ObjectReference, _ new: ObjectReference) {
+  func rename(_ change: ReferenceChange) {
     complete = nil
-    for group in open { group.rename(old, new) }
+    for group in open { group.rename(change) }
   }
 }
 

@@ -109,14 +109,14 @@ extension UndoGroup {
     return UndoGroup(name: name, changes: Self.merged(own + others), number: number)
   }
 
-  /// The group with the reference `old` replaced by `new`.
-  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> UndoGroup {
+  /// The group after an object got another reference.
+  func renamed(_ rename: ReferenceChange) -> UndoGroup {
     UndoGroup(
       name: name,
       changes: changes.map {
         Change(
-          place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new), marks: $0.marks)
+          place: $0.place.renamed(rename), before: $0.before.renamed(rename),
+          after: $0.after.renamed(rename), marks: $0.marks)
       }, number: number)
   }
 

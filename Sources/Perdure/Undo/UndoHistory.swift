@@ -207,8 +207,8 @@ struct UndoHistory {
   }
 
   /// Replaces the reference of an object.
-  mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    mapGroups { $0.renamed(old, new) }
+  mutating func rename(_ change: ReferenceChange) {
+    mapGroups { $0.renamed(change) }
   }
 
   /// Replaces new objects that a save has merged into others.

@@ -93,7 +93,8 @@ struct OrderedEntryList {
   }
 
   /// As `prefixLength(_:neighbour:scratch:)`. At most `fallback` if the entries would not fit into
-  /// a node with a longer prefix: a prefix takes space, and saves none in keys that are out of line.
+  /// a node with a longer prefix: a prefix takes space, and saves none in keys that are out of
+  /// line.
   func prefixLength(
     _ range: Range<Int>, neighbour: Int, orShorter fallback: Int, scratch: NodeScratch
   ) -> Int {

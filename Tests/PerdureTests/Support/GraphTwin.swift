@@ -143,17 +143,25 @@ struct GraphTwin {
         disconnect(number, end, target)
         restorePartner(of: target, end, saved)
       }
-      for target in stored { connect(number, end, target) }
+      for target in stored { reconnect(number, end, target, saved) }
     }
   }
 
-  /// Restores the saved one-to-one link of an object that has lost its unsaved one. A context does
-  /// this if the discarded object stores the link: the first end of a pair stores it.
+  /// Restores a saved link, and the saved links of the objects that lose their partners by it.
+  private mutating func reconnect(_ number: Int, _ end: RandomEnd, _ target: Int, _ saved: GraphTwin) {
+    guard let inverse = model.inverse(of: end), !inverse.isToMany else {
+      return connect(number, end, target)
+    }
+    let displaced = targets(target, inverse).subtracting([number])
+    connect(number, end, target)
+    for object in displaced { restorePartner(of: object, inverse, saved) }
+  }
+
+  /// Restores the saved to-one link of an object that has lost its unsaved one.
   private mutating func restorePartner(of target: Int, _ end: RandomEnd, _ saved: GraphTwin) {
-    guard let inverse = model.inverse(of: end), model.inverses[end.pair] != .itself, !end.isTransient,
-      !end.isToMany, !inverse.isToMany, (end.entity, end.side) < (inverse.entity, inverse.side),
-      !isDeleted(target), targets(target, inverse).isEmpty,
-      let partner = saved.targets(target, inverse).first, !isDeleted(partner), targets(partner, end).isEmpty
+    guard let inverse = model.inverse(of: end), !end.isTransient, !inverse.isToMany, !isDeleted(target),
+      targets(target, inverse).isEmpty, let partner = saved.targets(target, inverse).first,
+      !isDeleted(partner), end.isToMany || targets(partner, end).isEmpty
     else { return }
     connect(target, inverse, partner)
   }

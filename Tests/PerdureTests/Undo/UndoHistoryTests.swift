@@ -89,12 +89,13 @@ struct UndoHistoryTests {
   }
 
   @Test("A new reference of an object replaces the old one in all groups, also in those of the last save")
-  func renamed() {
+  func renamed() throws {
     let other = ObjectReference(entity: 2, id: 7)
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
     history.add(group(1), savedPart: nil)
     history.didSave()
-    history.rename(Self.reference, other)
+    let graph = try Staff.container().newContext().core.graph
+    history.rename(ReferenceChange(old: Self.reference, new: other, graph: graph))
     #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
     history.rollBack()
     #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))

@@ -99,5 +99,7 @@ final class EditRecording {
   func readUndoContents() { recorder?.readContents(reading.contents) }
 
   /// Replaces the reference of a new object, which must have no links.
-  func rename(_ old: ObjectReference, _ new: ObjectReference) { recorder?.rename(old, new) }
+  func rename(_ old: ObjectReference, _ new: ObjectReference) {
+    recorder?.rename(ReferenceChange(old: old, new: new, graph: graph))
+  }
 }

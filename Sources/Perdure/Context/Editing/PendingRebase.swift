@@ -13,10 +13,10 @@ internal import PerdurePredicates
 /// Moves unsaved changes to a newer state, and discards them.
 final class PendingRebase {
   let graph: GraphSchema
-  private let registry: ObjectRegistry
+  let registry: ObjectRegistry
   let viewState: ViewState
   let pending: PendingChanges
-  private let transientState: TransientState
+  let transientState: TransientState
   @Shared var reading: ContextReading
   let objectEditor: ObjectEditor
   let orderEditor: OrderEditor
@@ -226,7 +226,7 @@ final class PendingRebase {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
       let partner = pairedPartner(overlay.reference, relationship)
       linkEditor.setColumn(overlay.reference, relationship, nil)
-      if let partner { restorePair(partner.owner, partner.relationship) }
+      if let partner { restoreStored(partner.owner, partner.relationship) }
     }
     for relationship in overlay.shape.relationships {
       guard !relationship.isInColumn, let delta = overlay.delta(relationship.slot) else { continue }
@@ -253,109 +253,5 @@ final class PendingRebase {
     for relationship in overlay.shape.relationships {
       linkEditor.dropLinksToVanished(overlay.reference, relationship)
     }
-  }
-
-  // MARK: Discarding
-
-  /// Discards the unsaved changes of one object, also at the other ends.
-  func discard(_ overlay: ObjectOverlay) {
-    let wasDeleted = overlay.isDeleted
-    overlay.isDeleted = false
-    let restoredOrder = orderEditor.restoresOrder
-    orderEditor.restoresOrder = true
-    defer { orderEditor.restoresOrder = restoredOrder }
-    for relationship in overlay.shape.relationships {
-      switch relationship.form {
-      case .column:
-        guard overlay.value(relationship.slot) != nil else { continue }
-        let unsaved = overlay.reference(relationship.slot)
-        let stored = viewState.storedColumn(overlay.reference, relationship.slot)
-        let partner =
-          viewState.hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
-        linkEditor.setColumn(overlay.reference, relationship, stored)
-        if let partner { restorePair(partner.owner, partner.relationship) }
-        if let unsaved, unsaved != stored { restoreStoredPartner(of: unsaved, relationship) }
-        // If the stored target is deleted, its delete rules have removed its link to this object
-        // and must be applied again.
-        if let stored { linkEditor.propagateAgain(stored) }
-      case .links, .transient:
-        guard let delta = overlay.delta(relationship.slot) else { continue }
-        for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
-        for target in delta.removed.ordered { linkEditor.connect(overlay.reference, relationship, target) }
-      case .inverseToOne, .inverseToMany:
-        guard let delta = overlay.delta(relationship.slot) else { continue }
-        for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
-        for target in delta.removed.ordered where !pending.isDeleted(target) {
-          linkEditor.connect(overlay.reference, relationship, target)
-        }
-      }
-    }
-    for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
-    orderEditor.reconcileOrders(overlay)
-    if overlay.changesRow { overlay.discardValues() }
-    transientState.dropTransientsBefore(overlay)
-    overlay.baseVersion = nil
-    pending.dropIfUnchanged(overlay)
-    // CX5 has excluded the object while it was deleted here.
-    if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
-  }
-
-  /// The other end of a one-to-one relationship with a column at both ends, if its column refers to
-  /// this object.
-  private func pairedPartner(
-    _ reference: ObjectReference, _ relationship: RelationshipShape
-  ) -> (owner: ObjectReference, relationship: RelationshipShape)? {
-    guard let target = reading.rows.column(reference, relationship.slot), target != reference,
-      let inverse = graph.inverse(of: relationship, at: target), inverse.form == .column,
-      reading.rows.column(target, inverse.slot) == reference
-    else { return nil }
-    return (target, inverse)
-  }
-
-  /// Restores the stored pair of an object, after the unsaved link that replaced it was removed.
-  /// The program did not request that the object loses its partner. Another context may have saved
-  /// the pair in the meantime. Does nothing if the stored partner has another partner in this
-  /// context.
-  private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
-    guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
-    if let stored = viewState.storedColumn(owner, relationship.slot) {
-      guard !viewState.hasVanished(stored), !pending.isDeleted(stored),
-        let inverse = graph.inverse(of: relationship, at: stored), inverse.form == .column
-      else { return }
-      let current = reading.rows.column(stored, inverse.slot)
-      guard current == nil || current == owner else { return }
-      linkEditor.setColumn(owner, relationship, stored)
-      unmarkStored(stored, inverse.slot)
-    }
-    unmarkStored(owner, relationship.slot)
-  }
-
-  /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
-  /// that replaced it was discarded. Another context may have saved the stored link in the
-  /// meantime. Restores it even if the program itself had removed it before: the unsaved changes do
-  /// not show the difference.
-  private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
-    guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
-      inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
-    else { return }
-    for source in reading.savedLinks.storedSources(of: target, relationship) {
-      guard let column = graph.inverse(of: inverse, at: source), let overlay = pending[source],
-        !overlay.isNew, !overlay.isDeleted, overlay.value(column.slot)?.isNull == true
-      else { continue }
-      linkEditor.setColumn(source, column, target)
-      unmarkStored(source, column.slot)
-      return
-    }
-  }
-
-  /// Drops the change of a reference that equals the stored one.
-  func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
-    guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew else { return }
-    let stored = viewState.storedColumn(reference, slot).map(Value.reference) ?? .null
-    overlay.unmark { $0 == slot && $1 == stored }
-    if overlay.changesRow || overlay.isDeleted { return }
-    overlay.baseVersion = nil
-    pending.dropIfUnchanged(overlay)
-    if pending[reference] == nil { registry.identityMap.object(reference)?.header.pointee.dropRow() }
   }
 }

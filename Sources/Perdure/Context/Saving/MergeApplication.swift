@@ -219,12 +219,17 @@ final class MergeApplication {
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
     let sources = editing.removal.unsavedOneWayLinks(to: [new])
+    let places = places(of: new, sources)
     let row = reading.layerFollower.lastRow(of: overlay)
     editing.removal.disconnectAll(overlay)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
     for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }
     for link in sources {
       editing.linkEditor.connect(link.owner == new ? other : link.owner, link.relationship, other)
+    }
+    for place in places where !place.members.contains(other) {
+      editing.orderEditor.setPlace(
+        of: other, to: place.key, of: place.owner, place.relationship, isSpread: false)
     }
     pending.mergedObjects[new] = other
     if !moveInstance(of: overlay, to: other) { reading.retirement.retireNew(overlay, row) }
@@ -281,6 +286,35 @@ final class MergeApplication {
       return editing.linkEditor.setColumn(owner, shape.relationship(slot), nil)
     }
     editing.linkEditor.connect(owner, shape.relationship(slot), target == new ? owner : target)
+  }
+
+  /// A position of a new object in an ordered relationship of another object.
+  private struct MergedPlace {
+    let owner: ObjectReference
+    let relationship: RelationshipShape
+    let key: OrderKey
+    /// The members of the relationship before the merge.
+    let members: Set<ObjectReference>
+  }
+
+  /// The positions of a new object in the ordered relationships of other objects.
+  ///
+  /// - Parameter sources: The links to the object in relationships without an inverse.
+  private func places(of new: ObjectReference, _ sources: [OneWayLink]) -> [MergedPlace] {
+    let own = graph.shape(of: new).relationships.flatMap { relationship in
+      reading.links.targets(of: new, relationship).compactMap { owner in
+        graph.inverse(of: relationship, at: owner).map { (owner: owner, relationship: $0) }
+      }
+    }
+    let owners = own + sources.map { (owner: $0.owner, relationship: $0.relationship) }
+    return owners.compactMap { owner, relationship in
+      guard relationship.order != nil, owner != new,
+        let key = pending[owner]?.order(relationship.slot)?.placed[new]?.key
+      else { return nil }
+      return MergedPlace(
+        owner: owner, relationship: relationship, key: key,
+        members: Set(reading.links.targets(of: owner, relationship)))
+    }
   }
 
   /// The targets of a new object, except those in its own columns.

@@ -41,8 +41,8 @@ final class UndoConflictFinder {
       } else if isHere(change.place) || returning.contains(owner) {
         let wasKept =
           switch change.place {
-          case .column: kept.contains(owner)
-          case .link(_, _, let target): kept.contains(owner) || kept.contains(target)
+          case .column: kept.contains(owner) && returning.isDisjoint(with: change.ends)
+          case .link: !kept.isDisjoint(with: change.ends) && returning.isDisjoint(with: change.ends)
           default: false
           }
         if let conflict = conflict(
