@@ -266,7 +266,8 @@ extension ManagedObjectContext {
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether the object keeps its unsaved changes, applied to the newest row.
   ///     Then the save does not conflict with earlier saves of other contexts. If false, the
-  ///     changes are lost, and the object becomes a fault.
+  ///     changes are lost, the stored links that they had replaced are restored, and the object
+  ///     becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     core.checkOwner()
     core.queries.refresh.refresh(object, mergeChanges: mergeChanges)
