@@ -101,8 +101,7 @@ final class EntityShape: Sendable {
     lifeCycle = parts.objectClass._lifeCycle
     followsRow = !lifeCycle.isDisjoint(with: .faulting)
     let keys = ValidatedKeys(parts.objectClass, parts.schema, parts.properties)
-    validatedKeys = keys.keys
-    slotsOfUnlistedKeys = keys.slotsOfUnlisted
+    (validatedKeys, slotsOfUnlistedKeys) = (keys.keys, keys.slotsOfUnlisted)
     hasSaveHooks =
       lifeCycle.contains(.willSave) || !lifeCycle.isDisjoint(with: .validating) || !validatedKeys.isEmpty
     properties = parts.properties
@@ -154,8 +153,8 @@ final class EntityShape: Sendable {
     return (slots, Set(type._customAccessors.compactMap(schema.slot(named:))))
   }
 
-  /// `needsOnlyPresence` by slot. The bytes of a URL may not be a URL, and the object of a reference
-  /// may belong to another store.
+  /// `needsOnlyPresence` by slot. The bytes of a URL may not be a URL, and the object of a
+  /// reference may belong to another store.
   private static func needsOnlyPresence(_ parts: EntityShapeParts, _ kinds: [FieldKind]) -> [Bool] {
     parts.properties.indices.map { slot in
       parts.rules[slot] == nil && ![.absent, .url, .reference].contains(kinds[slot])

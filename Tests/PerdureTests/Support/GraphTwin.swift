@@ -143,12 +143,14 @@ struct GraphTwin {
         disconnect(number, end, target)
         restorePartner(of: target, end, saved)
       }
-      for target in stored { reconnect(number, end, target, saved) }
+      for target in stored { reconnect(number, end, target, from: saved) }
     }
   }
 
   /// Restores a saved link, and the saved links of the objects that lose their partners by it.
-  private mutating func reconnect(_ number: Int, _ end: RandomEnd, _ target: Int, _ saved: GraphTwin) {
+  private mutating func reconnect(
+    _ number: Int, _ end: RandomEnd, _ target: Int, from saved: GraphTwin
+  ) {
     guard let inverse = model.inverse(of: end), !inverse.isToMany else {
       return connect(number, end, target)
     }

@@ -357,7 +357,11 @@ private final class UndoRulesRun {
       "name", "count", "weight", "size", "crate", "owner", "next", "previous", "follows", "mainLabel",
     ]
     for value in values(setSince: before, after)
-    where before.objects[value.object] != nil && properties.contains(value.property) {
+    // The other context did not request that an object loses its previous parcel: only `next` is
+    // stored, and another object got this parcel.
+    where before.objects[value.object] != nil && properties.contains(value.property)
+      && (value.property, value.value) != ("previous", "-")
+    {
       othersValues = othersValues.filter { $0.object != value.object || $0.property != value.property }
       othersValues.insert(value)
     }

@@ -21,7 +21,9 @@ extension PendingRebase {
         guard let delta = overlay.delta(relationship.slot) else { continue }
         for target in delta.added.ordered {
           linkEditor.disconnect(overlay.reference, relationship, target)
-          if let column = graph.inverse(of: relationship, at: target) { restoreStored(target, column) }
+          if let column = graph.inverse(of: relationship, at: target) {
+            linkRestorer.restoreStored(target, column)
+          }
         }
         for target in delta.removed.ordered where !pending.isDeleted(target) {
           linkEditor.connect(overlay.reference, relationship, target)
@@ -35,7 +37,7 @@ extension PendingRebase {
     overlay.baseVersion = nil
     pending.dropIfUnchanged(overlay)
     if wasDeleted {
-      restoreOneWayLinks(to: overlay.reference)
+      linkRestorer.restoreOneWayLinks(to: overlay.reference)
       // CX5 has excluded the object while it was deleted here.
       linkEditor.addIfVanished(overlay.reference)
     }
@@ -45,117 +47,18 @@ extension PendingRebase {
     guard overlay.value(relationship.slot) != nil else { return }
     let unsaved = overlay.reference(relationship.slot)
     let stored = viewState.storedColumn(overlay.reference, relationship.slot)
-    let partner = pairedPartner(overlay.reference, relationship)
-    let displaced = stored.flatMap { currentPartner(of: $0, relationship) }
+    let partner = linkRestorer.pairedPartner(overlay.reference, relationship)
+    let displaced = stored.flatMap { linkRestorer.currentPartner(of: $0, relationship) }
     linkEditor.setColumn(overlay.reference, relationship, stored)
-    if let partner, partner.owner != stored { restoreStored(partner.owner, partner.relationship) }
-    if let unsaved, unsaved != stored { restoreStoredPartner(of: unsaved, relationship) }
+    if let partner, partner.owner != stored {
+      linkRestorer.restoreStored(partner.owner, partner.relationship)
+    }
+    if let unsaved, unsaved != stored { linkRestorer.restoreStoredPartner(of: unsaved, relationship) }
     if let displaced, displaced.owner != overlay.reference {
-      restoreStored(displaced.owner, displaced.relationship)
+      linkRestorer.restoreStored(displaced.owner, displaced.relationship)
     }
     // If the stored target is deleted, its delete rules have removed its link to this object and
     // must be applied again.
     if let stored { linkEditor.propagateAgain(stored) }
-  }
-
-  /// Restores the stored links to an object in relationships without an inverse, after its deletion
-  /// was discarded. The delete rules have removed these links. Restores also those that the program
-  /// itself had removed before: the unsaved changes do not show the difference.
-  private func restoreOneWayLinks(to target: ObjectReference) {
-    if viewState.hasVanished(target) { return }
-    for relationship in graph.shape(of: target).incoming {
-      for source in reading.savedLinks.storedSources(of: target, relationship) {
-        guard let overlay = pending[source], !overlay.isDeleted else { continue }
-        if relationship.form != .column {
-          linkEditor.connect(source, relationship, target)
-        } else if overlay.value(relationship.slot)?.isNull == true {
-          linkEditor.setColumn(source, relationship, target)
-          unmarkStored(source, relationship.slot)
-        }
-      }
-    }
-  }
-
-  /// The other end of a one-to-one relationship with a column at both ends, if its column refers to
-  /// this object.
-  func pairedPartner(
-    _ reference: ObjectReference, _ relationship: RelationshipShape
-  ) -> (owner: ObjectReference, relationship: RelationshipShape)? {
-    guard let target = reading.rows.column(reference, relationship.slot), target != reference,
-      let inverse = graph.inverse(of: relationship, at: target), inverse.form == .column,
-      reading.rows.column(target, inverse.slot) == reference
-    else { return nil }
-    return (target, inverse)
-  }
-
-  /// The object that a target of a one-to-one relationship is linked to now, with its column.
-  private func currentPartner(
-    of target: ObjectReference, _ relationship: RelationshipShape
-  ) -> (owner: ObjectReference, relationship: RelationshipShape)? {
-    guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target) else {
-      return nil
-    }
-    if inverse.form == .column { return pairedPartner(target, inverse) }
-    guard inverse.form == .inverseToOne, let owner = reading.links.target(of: target, inverse) else {
-      return nil
-    }
-    return graph.inverse(of: inverse, at: owner).map { (owner, $0) }
-  }
-
-  /// Restores the stored link of an object in a column, after the unsaved link that replaced it was
-  /// removed. The program did not request that the object loses its target. Another context may have
-  /// saved the link in the meantime. Does nothing if the stored target has another partner in this
-  /// context.
-  func restoreStored(_ owner: ObjectReference, _ column: RelationshipShape) {
-    guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted,
-      overlay.value(column.slot)?.isNull == true
-    else { return }
-    if let stored = viewState.storedColumn(owner, column.slot) {
-      guard !viewState.hasVanished(stored), !pending.isDeleted(stored),
-        let inverse = graph.inverse(of: column, at: stored), isFree(stored, inverse, for: owner)
-      else { return }
-      linkEditor.setColumn(owner, column, stored)
-      if inverse.form == .column { unmarkStored(stored, inverse.slot) }
-    }
-    unmarkStored(owner, column.slot)
-  }
-
-  /// Whether an object can get a partner without losing another one.
-  private func isFree(
-    _ target: ObjectReference, _ relationship: RelationshipShape, for partner: ObjectReference
-  ) -> Bool {
-    if relationship.isToMany { return true }
-    if relationship.form != .column { return reading.links.target(of: target, relationship) == nil }
-    let current = reading.rows.column(target, relationship.slot)
-    return current == nil || current == partner
-  }
-
-  /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
-  /// that replaced it was discarded. Another context may have saved the stored link in the
-  /// meantime. Restores it even if the program itself had removed it before: the unsaved changes do
-  /// not show the difference.
-  private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
-    guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
-      inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
-    else { return }
-    for source in reading.savedLinks.storedSources(of: target, relationship) {
-      guard let column = graph.inverse(of: inverse, at: source), let overlay = pending[source],
-        !overlay.isNew, !overlay.isDeleted, overlay.value(column.slot)?.isNull == true
-      else { continue }
-      linkEditor.setColumn(source, column, target)
-      unmarkStored(source, column.slot)
-      return
-    }
-  }
-
-  /// Drops the change of a reference that equals the stored one.
-  func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
-    guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew else { return }
-    let stored = viewState.storedColumn(reference, slot).map(Value.reference) ?? .null
-    overlay.unmark { $0 == slot && $1 == stored }
-    if overlay.changesRow || overlay.isDeleted { return }
-    overlay.baseVersion = nil
-    pending.dropIfUnchanged(overlay)
-    if pending[reference] == nil { registry.identityMap.object(reference)?.header.pointee.dropRow() }
   }
 }

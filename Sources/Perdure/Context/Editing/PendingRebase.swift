@@ -13,7 +13,7 @@ internal import PerdurePredicates
 /// Moves unsaved changes to a newer state, and discards them.
 final class PendingRebase {
   let graph: GraphSchema
-  let registry: ObjectRegistry
+  private let registry: ObjectRegistry
   let viewState: ViewState
   let pending: PendingChanges
   let transientState: TransientState
@@ -21,6 +21,7 @@ final class PendingRebase {
   let objectEditor: ObjectEditor
   let orderEditor: OrderEditor
   let linkEditor: LinkEditor
+  let linkRestorer: LinkRestorer
   private let refusal: ChangeRefusal
 
   init(
@@ -36,6 +37,7 @@ final class PendingRebase {
     self.objectEditor = objectEditor
     self.orderEditor = orderEditor
     self.linkEditor = linkEditor
+    linkRestorer = LinkRestorer(reading, linkEditor)
     self.refusal = refusal
   }
 
@@ -224,9 +226,9 @@ final class PendingRebase {
   /// deleted here too or its changes are discarded.
   private func dropLinksOfVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
-      let partner = pairedPartner(overlay.reference, relationship)
+      let partner = linkRestorer.pairedPartner(overlay.reference, relationship)
       linkEditor.setColumn(overlay.reference, relationship, nil)
-      if let partner { restoreStored(partner.owner, partner.relationship) }
+      if let partner { linkRestorer.restoreStored(partner.owner, partner.relationship) }
     }
     for relationship in overlay.shape.relationships {
       guard !relationship.isInColumn, let delta = overlay.delta(relationship.slot) else { continue }

@@ -130,7 +130,7 @@ final class MergeApplication {
   private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
     editing.linkEditor.setColumn(owner, relationship, stored.flatMap { reading.rows.hasRow($0) ? $0 : nil })
-    editing.rebase.unmarkStored(owner, relationship.slot)
+    editing.rebase.linkRestorer.unmarkStored(owner, relationship.slot)
   }
 
   private func setTargets(
