@@ -357,8 +357,7 @@ private final class UndoRulesRun {
       "name", "count", "weight", "size", "crate", "owner", "next", "previous", "follows", "mainLabel",
     ]
     for value in values(setSince: before, after)
-    // The other context did not request that an object loses its previous parcel: only `next` is
-    // stored, and another object got this parcel.
+    // Only `next` is stored: another object got the previous parcel.
     where before.objects[value.object] != nil && properties.contains(value.property)
       && (value.property, value.value) != ("previous", "-")
     {
