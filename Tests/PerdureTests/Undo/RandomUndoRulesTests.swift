@@ -351,16 +351,14 @@ private final class UndoRulesRun {
     if desk.random.chance(50) { refreshAll() }
   }
 
-  /// Notes the values of properties with one value that the other context has changed.
+  /// Notes the values of properties with one value that the other context has changed. The previous
+  /// parcel is the other end of `next`, and another object can get it.
   private func noteOthersValues(_ before: UndoRulesContent, _ after: UndoRulesContent) {
     let properties: Set = [
-      "name", "count", "weight", "size", "crate", "owner", "next", "previous", "follows", "mainLabel",
+      "name", "count", "weight", "size", "crate", "owner", "next", "follows", "mainLabel",
     ]
     for value in values(setSince: before, after)
-    // Only `next` is stored: another object got the previous parcel.
-    where before.objects[value.object] != nil && properties.contains(value.property)
-      && (value.property, value.value) != ("previous", "-")
-    {
+    where before.objects[value.object] != nil && properties.contains(value.property) {
       othersValues = othersValues.filter { $0.object != value.object || $0.property != value.property }
       othersValues.insert(value)
     }
