@@ -156,7 +156,7 @@ final class MergeApplication {
     guard let overlay = pending[reference] else { return }
     if overlay.isDeleted { return editing.rebase.rebase(overlay) }
     let lastRow = overlay.keptBase
-    editing.rebase.discard(overlay)
+    editing.rebase.discard(overlay, restoresOthers: false)
     guard pending[reference] == nil, let object = registry.identityMap.object(reference) else { return }
     reading.retirement.vanish(object, lastRow)
   }
@@ -195,7 +195,11 @@ final class MergeApplication {
         waiting += along.map(\.reference).reversed()
       }
       overlay.deletedWith = nil
-      if overlay.isNew { overlay.isDeleted = false } else { editing.rebase.discard(overlay) }
+      if overlay.isNew {
+        overlay.isDeleted = false
+      } else {
+        editing.rebase.discard(overlay, restoresOthers: false)
+      }
       registry.identityMap.object(reference)?.header.pointee.dropRow()
     }
   }
