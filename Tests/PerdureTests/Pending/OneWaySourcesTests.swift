@@ -39,6 +39,23 @@ struct OneWaySourcesTests {
     #expect(both.map(\.reference) == [first.reference, second.reference])
   }
 
+  @Test("Many sources of one target are found")
+  func many() {
+    let target = context.worker("t")
+    let workers = (0..<1000).map { context.worker("\($0)") }
+    for worker in workers { worker.mentor = target }
+    #expect(sources(of: target) == workers.map(\.reference))
+  }
+
+  @Test("A removed link adds no source")
+  func removed() throws {
+    let (worker, project) = (context.worker("w"), Project(context: context))
+    worker.bookmarks.insert(project)
+    try context.save()
+    worker.bookmarks.remove(project)
+    #expect(sources(of: project).isEmpty)
+  }
+
   @Test("A deletion removes links that were made before it, after it, and in other events")
   func deletion() throws {
     let (source, later, target) = (context.worker("s"), context.worker("l"), context.worker("t"))

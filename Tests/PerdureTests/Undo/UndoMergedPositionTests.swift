@@ -12,6 +12,11 @@ import Testing
 @Entity private final class Pin: ManagedObject {
   @Attribute(.unique) var code: String?
   @Relationship(inverse: "pins") var boards: ToMany<Board>
+  @Relationship(inverse: "pin") var notes: OrderedToMany<Note>
+}
+
+@Entity private final class Note: ManagedObject {
+  @Relationship(inverse: "notes") var pin: Pin?
 }
 
 @Suite("Positions of new objects that a save merges into others")
@@ -24,7 +29,7 @@ struct UndoMergedPositionTests {
 
   init() throws {
     container = try PersistentContainer(
-      name: "Boards", classes: [Board.self, Pin.self], description: .inMemory)
+      name: "Boards", classes: [Board.self, Pin.self, Note.self], description: .inMemory)
     try container.loadPersistentStores()
     context = container.newContext()
     (board, stored) = (Board(context: context), Pin(context: context))
@@ -73,5 +78,18 @@ struct UndoMergedPositionTests {
     board.pins.insert(new, at: 0)
     try context.save()
     #expect(board.pins.map(\.objectID) == (others + [stored]).map(\.objectID))
+  }
+
+  @Test("The members of a merged new object come after those of the stored object")
+  func ownMembers() throws {
+    let notes = [Note(context: context), Note(context: context), Note(context: context)]
+    stored.notes.append(notes[0])
+    try context.save()
+    let new = Pin(context: context)
+    new.code = "x"
+    new.notes.append(notes[1])
+    new.notes.insert(notes[2], at: 0)
+    try context.save()
+    #expect(stored.notes.array == [notes[0], notes[2], notes[1]])
   }
 }

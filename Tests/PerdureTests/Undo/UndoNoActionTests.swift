@@ -62,7 +62,7 @@ struct UndoNoActionTests {
   }
 
   @Test(
-    "The undo of a saved deletion reports the objects whose references are visible again",
+    "The undo and the redo of a saved deletion report the objects whose references appear and disappear",
     arguments: [false, true])
   func reportedReferences(hasOtherChanges: Bool) throws {
     try save(home: harbour)
@@ -70,8 +70,11 @@ struct UndoNoActionTests {
     try context.save()
     if hasOtherChanges { context.withoutUndo { boat.winter = other } }
     context.processPendingChanges()
-    let reported = try reported { try context.undo() }
-    #expect(boat.home === harbour && reported.contains(boat.objectID))
+    let shown = try reported { try context.undo() }
+    #expect(boat.home === harbour && shown.contains(boat.objectID))
+    let hidden = try reported { try context.redo() }
+    #expect(boat.home !== harbour || harbour.isDeleted)
+    #expect(hidden.contains(boat.objectID))
   }
 
   @Test("The undo of a deletion does not restore a link for which an earlier undo kept another saved value")

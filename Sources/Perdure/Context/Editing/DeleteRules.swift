@@ -76,9 +76,8 @@ final class DeleteRules {
     {
       inGroup(of: overlay.reference) { forgetSavedLinks(overlay) }
     }
-    // Unsaved one-way links were not removed above. Only objects of entities with incoming one-way
-    // relationships can be their targets.
-    forgetPending(visited.filter { !$0.shape.incoming.isEmpty }.map(\.reference))
+    // Unsaved one-way links were not removed above.
+    forgetPending(visited.map(\.reference))
     retireDiscarded(visited.filter(\.isNew))
     for overlay in visited { overlay.isPropagatedAgain = false }
     recording.closeReopenedGroups()

@@ -50,14 +50,14 @@ final class LinkEditor {
       setColumn(target, inverse, owner)
     case .links:
       guard !reading.links.contains(owner, relationship, target) else { return }
-      changeLink(owner, relationship, target) { $0.add($1) }
+      addLink(owner, relationship, target)
     case .transient:
       guard !reading.links.contains(owner, relationship, target) else { return }
       disconnectCurrentTarget(owner, relationship)
       if let inverse = graph.inverse(of: relationship, at: target) {
         disconnectCurrentTarget(target, inverse)
       }
-      changeLink(owner, relationship, target) { $0.add($1) }
+      addLink(owner, relationship, target)
     }
     propagateAgain(owner)
     propagateAgain(target)
@@ -110,9 +110,15 @@ final class LinkEditor {
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     let overlay = pending.overlay(for: owner)
-    overlay.noteLink(slot, target)
     overlay.changeDelta(slot, of: target) { change(&$0, target) }
     pending.dropIfUnchanged(overlay)
+  }
+
+  private func addLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    changeLink(owner, relationship, target) { $0.add($1) }
+    pending[owner]?.noteLink(relationship.slot, target)
   }
 
   private func changeLink(

@@ -27,12 +27,11 @@ final class LinkRestorer {
     if viewState.hasVanished(target) { return }
     for relationship in graph.shape(of: target).incoming {
       for source in reading.savedLinks.storedSources(of: target, relationship) {
-        guard let overlay = pending[source], !overlay.isDeleted else { continue }
-        if relationship.form != .column {
+        guard pending[source]?.isDeleted == false else { continue }
+        if relationship.form == .column {
+          restoreStored(source, relationship)
+        } else {
           linkEditor.connect(source, relationship, target)
-        } else if overlay.value(relationship.slot)?.isNull == true {
-          linkEditor.setColumn(source, relationship, target)
-          unmarkStored(source, relationship.slot)
         }
       }
     }
@@ -73,20 +72,21 @@ final class LinkRestorer {
       overlay.value(column.slot)?.isNull == true
     else { return }
     if let stored = viewState.storedColumn(owner, column.slot) {
+      let inverse = graph.inverse(of: column, at: stored)
       guard !viewState.hasVanished(stored), !pending.isDeleted(stored),
-        let inverse = graph.inverse(of: column, at: stored), isFree(stored, inverse, for: owner)
+        isFree(stored, inverse, for: owner)
       else { return }
       linkEditor.setColumn(owner, column, stored)
-      if inverse.form == .column { unmarkStored(stored, inverse.slot) }
+      if let inverse, inverse.form == .column { unmarkStored(stored, inverse.slot) }
     }
     unmarkStored(owner, column.slot)
   }
 
   /// Whether an object can get a partner without losing another one.
   private func isFree(
-    _ target: ObjectReference, _ relationship: RelationshipShape, for partner: ObjectReference
+    _ target: ObjectReference, _ relationship: RelationshipShape?, for partner: ObjectReference
   ) -> Bool {
-    if relationship.isToMany { return true }
+    guard let relationship, !relationship.isToMany else { return true }
     if relationship.form != .column { return reading.links.target(of: target, relationship) == nil }
     let current = reading.rows.column(target, relationship.slot)
     return current == nil || current == partner
@@ -101,12 +101,7 @@ final class LinkRestorer {
       inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
     else { return }
     for source in reading.savedLinks.storedSources(of: target, relationship) {
-      guard let column = graph.inverse(of: inverse, at: source), let overlay = pending[source],
-        !overlay.isNew, !overlay.isDeleted, overlay.value(column.slot)?.isNull == true
-      else { continue }
-      linkEditor.setColumn(source, column, target)
-      unmarkStored(source, column.slot)
-      return
+      if let column = graph.inverse(of: inverse, at: source) { restoreStored(source, column) }
     }
   }
 

@@ -95,9 +95,23 @@ final class ObjectRemoval {
     let row =
       registry.identityMap.object(overlay.reference) == nil
       ? nil : reading.layerFollower.lastRow(of: overlay)
+    reportReferences(to: overlay.reference)
     // Rows of other objects may still refer to an object that was inserted again.
     deleteRules.disconnectTargets(of: overlay) { $0 != .noAction || !overlay.isInsertedAgain }
     reading.retirement.retireNew(overlay, row)
+  }
+
+  /// Reports the objects whose stored references to an object that was inserted again appear or
+  /// disappear with it. The delete rule no action has left these references. References without an
+  /// inverse are not found, because no index contains them.
+  func reportReferences(to reference: ObjectReference) {
+    guard let overlay = pending[reference], overlay.isInsertedAgain else { return }
+    // At the other end of a pair, the column itself has kept the reference.
+    let partners = overlay.shape.columns
+      .filter { $0.deleteRule == .noAction && $0.inverseSlot != nil }
+      .compactMap { reading.rows.column(reference, $0.slot) }
+    let sources = partners + reading.savedLinks.leftReferences(to: reference)
+    for source in sources where reading.contents.exists(source) { pending.joinEvent(source) }
   }
 
   // MARK: Links

@@ -32,13 +32,7 @@ extension PendingRebase {
     var overlays: [ObjectOverlay] = []
     for reference in inserted {
       if let overlay = pending[reference] { overlays.append(overlay) }
-      for relationship in graph.shape(of: reference).relationships {
-        guard relationship.deleteRule == .noAction, relationship.isInColumn, relationship.form != .column
-        else { continue }
-        overlays += reading.savedLinks.savedTargets(of: reference, relationship).compactMap {
-          pending[$0]
-        }
-      }
+      overlays += reading.savedLinks.leftReferences(to: reference).compactMap { pending[$0] }
     }
     rebaseColumns(of: overlays)
     for overlay in inserted.compactMap({ pending[$0] }) { orderEditor.reconcileOrders(overlay) }

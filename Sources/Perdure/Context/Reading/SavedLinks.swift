@@ -52,6 +52,16 @@ final class SavedLinks {
     }
   }
 
+  /// The objects whose columns refer to an object, and keep these references when it is deleted: the
+  /// delete rule is no action.
+  func leftReferences(to reference: ObjectReference) -> [ObjectReference] {
+    graph.shape(of: reference).relationships.flatMap { relationship -> [ObjectReference] in
+      guard relationship.deleteRule == .noAction, relationship.isInColumn, relationship.form != .column
+      else { return [] }
+      return savedTargets(of: reference, relationship)
+    }
+  }
+
   /// The number of saved targets. The relationship must not be a column.
   func savedTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     guard let index = relationship.index else {

@@ -223,7 +223,9 @@ final class MergeApplication {
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
     let sources = editing.removal.unsavedOneWayLinks(to: [new])
-    let places = places(of: new, sources)
+    let places = places(of: new, sources).filter {
+      !reading.links.contains($0.owner, $0.relationship, other)
+    }
     let row = reading.layerFollower.lastRow(of: overlay)
     editing.removal.disconnectAll(overlay)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
@@ -231,7 +233,7 @@ final class MergeApplication {
     for link in sources {
       editing.linkEditor.connect(link.owner == new ? other : link.owner, link.relationship, other)
     }
-    for place in places where !place.members.contains(other) {
+    for place in places {
       editing.orderEditor.setPlace(
         of: other, to: place.key, of: place.owner, place.relationship, isSpread: false)
     }
@@ -297,15 +299,13 @@ final class MergeApplication {
     let owner: ObjectReference
     let relationship: RelationshipShape
     let key: OrderKey
-    /// The members of the relationship before the merge.
-    let members: Set<ObjectReference>
   }
 
   /// The positions of a new object in the ordered relationships of other objects.
   ///
   /// - Parameter sources: The links to the object in relationships without an inverse.
   private func places(of new: ObjectReference, _ sources: [OneWayLink]) -> [MergedPlace] {
-    let own = graph.shape(of: new).relationships.flatMap { relationship in
+    let own = graph.shape(of: new).relationships.filter(\.inverseIsOrdered).flatMap { relationship in
       reading.links.targets(of: new, relationship).compactMap { owner in
         graph.inverse(of: relationship, at: owner).map { (owner: owner, relationship: $0) }
       }
@@ -315,9 +315,7 @@ final class MergeApplication {
       guard relationship.order != nil, owner != new,
         let key = pending[owner]?.order(relationship.slot)?.placed[new]?.key
       else { return nil }
-      return MergedPlace(
-        owner: owner, relationship: relationship, key: key,
-        members: Set(reading.links.targets(of: owner, relationship)))
+      return MergedPlace(owner: owner, relationship: relationship, key: key)
     }
   }
 

@@ -39,12 +39,14 @@ final class UndoConflictFinder {
             place: change.place, property: change.place, before: change.before, after: change.after,
             current: .absent))
       } else if isHere(change.place) || returning.contains(owner) {
-        let wasKept =
+        var wasKept =
           switch change.place {
-          case .column: kept.contains(owner) && returning.isDisjoint(with: change.ends)
-          case .link: !kept.isDisjoint(with: change.ends) && returning.isDisjoint(with: change.ends)
+          case .column: kept.contains(owner)
+          case .link: !kept.isDisjoint(with: change.ends)
           default: false
           }
+        // As long as one end is deleted, the content after the group holds.
+        wasKept = wasKept && returning.isDisjoint(with: change.ends)
         if let conflict = conflict(
           of: change, returning, places, wasKept: wasKept, isOverlapped: isOverlapped)
         {

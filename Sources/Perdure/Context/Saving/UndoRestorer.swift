@@ -46,7 +46,7 @@ final class UndoRestorer {
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
       }, keepsDenied: true)
-    for (reference, _) in returned { reportReferences(to: reference) }
+    for (reference, _) in returned { editing.removal.reportReferences(to: reference) }
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
@@ -256,27 +256,6 @@ final class UndoRestorer {
     registry.attach(overlay, to: object)
     if object.shape.followsRow { object.header.pointee.wakefulness = .awake }
     viewState.linksChanged()
-  }
-
-  /// Reports the objects whose stored references to a restored object are visible again. The delete
-  /// rule no action has left these references. References without an inverse are not found, because
-  /// no index contains them.
-  private func reportReferences(to reference: ObjectReference) {
-    guard pending[reference]?.isInsertedAgain == true else { return }
-    for relationship in graph.shape(of: reference).relationships
-    where relationship.deleteRule == .noAction && relationship.isInColumn && relationship.inverseSlot != nil {
-      let sources =
-        relationship.form == .column
-        ? reading.rows.column(reference, relationship.slot).map { [$0] } ?? []
-        : reading.savedLinks.savedTargets(of: reference, relationship)
-      for source in sources where reading.contents.exists(source) {
-        if let overlay = pending[source] {
-          overlay.joinEvent()
-        } else {
-          pending.eventStarts[source] = EventStart()
-        }
-      }
-    }
   }
 
   /// Restores the to-one relationships of an object that was inserted again.

@@ -212,6 +212,11 @@ final class PendingChanges {
     remove(overlay.reference)
   }
 
+  /// Makes an object part of the current event, although it does not change.
+  func joinEvent(_ reference: ObjectReference) {
+    if let overlay = self[reference] { overlay.joinEvent() } else { eventStarts[reference] = EventStart() }
+  }
+
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
     graph.id(of: reference, isTemporary: self[reference]?.hasTemporaryID ?? false)
   }
