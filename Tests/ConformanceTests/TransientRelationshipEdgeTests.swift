@@ -24,9 +24,11 @@ import Testing
 /// many links.
 @Suite("Edge cases of transient relationships")
 struct TransientRelationshipEdgeTests {
-  private func context() throws -> ManagedObjectContext {
-    try Sandbox(Shape.self, Circle.self, Page.self).container.newContext()
+  private func container() throws -> PersistentContainer {
+    try Sandbox(Shape.self, Circle.self, Page.self).container
   }
+
+  private func context() throws -> ManagedObjectContext { try container().newContext() }
 
   private func shapes(_ count: Int, _ context: ManagedObjectContext) -> [Shape] {
     (0..<count).map { number in
@@ -98,6 +100,55 @@ struct TransientRelationshipEdgeTests {
     made[0].under = nil
     context.rollback()
     #expect(made[0].under === made[1])
+  }
+
+  @Test("An object that the policy inserts again does not get back the links that it had before")
+  func insertedAgain() throws {
+    let container = try container()
+    let context = container.newContext()
+    let made = shapes(3, context)
+    made[1].under = made[0]
+    made[0].near.insert(made[1])
+    made[2].centre = made[0]
+    try context.save()
+    made[1].under = made[2]
+    made[0].name = "again"
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try remove(made[0], in: container)
+    try context.save()
+    #expect(made[1].under === made[2] && made[0].over.isEmpty && Array(made[2].over) == [made[1]])
+    #expect(made[0].near.isEmpty && made[1].near.isEmpty && made[2].centre == nil)
+    #expect(made[0].name == "again")
+  }
+
+  @Test("An object that a child inserts again in its parent has links in the parent at both ends or none")
+  func insertedAgainByChild() throws {
+    let container = try container()
+    let context = container.newContext()
+    let made = shapes(3, context)
+    made[1].under = made[0]
+    try context.save()
+    let child = context.newChildContext()
+    child.mergePolicy = .overwrite
+    let inChild = try #require(child.object(with: made[0].objectID) as? Shape)
+    inChild.name = "again"
+    inChild.near.insert(try #require(child.object(with: made[2].objectID) as? Shape))
+    try remove(made[0], in: container)
+    made[2].name = "saved"
+    try context.save()
+    try child.save()
+    let again = try #require(context.object(with: inChild.objectID) as? Shape)
+    #expect(again.over.isEmpty && made[1].under == nil)
+    #expect(Array(again.near) == [made[2]] && Array(made[2].near) == [again])
+    try context.save()
+    #expect(again.over.isEmpty && made[1].under == nil && Array(made[2].near) == [again])
+  }
+
+  /// Deletes an object in another context.
+  private func remove(_ object: ManagedObject, in container: PersistentContainer) throws {
+    let other = container.newContext()
+    other.delete(other.object(with: object.objectID))
+    try other.save()
   }
 
   @Test("Key paths and snapshots include transient relationships")

@@ -14,6 +14,9 @@ internal import PerdurePredicates
 package struct RowVersion: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 
+  /// The version of values that no store has. No stored row has this version.
+  package static let unknown = RowVersion(rawValue: 0)
+
   package init(rawValue: UInt64) {
     self.rawValue = rawValue
   }

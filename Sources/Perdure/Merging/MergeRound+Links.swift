@@ -7,9 +7,9 @@ extension MergeRound {
   mutating func judge(_ precondition: Precondition) throws {
     switch precondition {
     case .rowUnchanged(let reference, _): judgeWatched(reference, precondition)
-    case .rowAbsent(let reference):
-      // Another context has inserted the object again.
-      if try newest.version(of: reference) != nil { unresolved.failed.append(precondition) }
+    case .rowAbsent:
+      // `judgeRow` has decided about the object.
+      break
     case .rowExists(let target):
       if try newest.version(of: target) == nil { judgeLinks(to: target, precondition) }
     case .rangeUnchanged(let index, let range):

@@ -103,6 +103,7 @@ struct MergeRound {
   // MARK: Rows
 
   private mutating func judgeRow(_ overlay: ObjectOverlay) throws {
+    if overlay.isInsertedAgain { return try judgeInsertion(overlay) }
     guard let version = overlay.baseVersion, !overlay.isNew else { return }
     let (rebase, rows) = (rebase, newestRows)
     let stored = try newest.withRow(overlay.reference) { row -> (isSame: Bool, columns: [Int: Value]?) in
@@ -115,9 +116,25 @@ struct MergeRound {
       local: overlay.changedColumns, base: try rebase.baseColumns(overlay),
       store: stored.columns,
       isDeletedHere: overlay.isDeleted, hasLinks: overlay.hasStoredDeltas)
+    judge(overlay, found, .rowUnchanged(overlay.reference, version))
+  }
+
+  /// Decides about an object that this context inserts again, if another context has inserted it
+  /// again and saved it.
+  private mutating func judgeInsertion(_ overlay: ObjectOverlay) throws {
+    guard let stored = try rebase.columns(of: overlay, in: newest) else { return }
+    let found = ObjectVersions(
+      local: overlay.changedColumns, base: [:], store: stored, isDeletedHere: overlay.isDeleted,
+      hasLinks: overlay.hasStoredDeltas)
+    judge(overlay, found, .rowAbsent(overlay.reference))
+  }
+
+  private mutating func judge(
+    _ overlay: ObjectOverlay, _ found: ObjectVersions, _ precondition: Precondition
+  ) {
     switch rules(overlay).outcome(found) {
     case .conflict(let slots):
-      unresolved.failed.append(.rowUnchanged(overlay.reference, version))
+      unresolved.failed.append(precondition)
       var named = found
       if !slots.isEmpty { named.local = found.local.filter { slots.contains($0.key) } }
       versions[overlay.reference] = named

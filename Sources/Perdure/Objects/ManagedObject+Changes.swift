@@ -175,7 +175,7 @@ extension ManagedObject {
   /// The value of a column in the last row that an object has read, if the object is gone. Nil if
   /// the row was never in the store.
   private func lastStoredValue(_ slot: Int) -> Value? {
-    guard header.pointee.isGone, header.pointee.version != RowVersion(rawValue: 0),
+    guard header.pointee.isGone, header.pointee.version != .unknown,
       let row = header.pointee.loadedRow
     else { return nil }
     return row.value(slot)

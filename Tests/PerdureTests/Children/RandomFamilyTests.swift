@@ -72,7 +72,9 @@ private struct Family: RandomEdits {
     case 44..<50: try replace(number)
     case 50..<56: try setNumber(number)
     case 56..<62: try delete(number)
-    case 62..<64: context.processPendingChanges()
+    case 62..<64:
+      note("\(number) processes its changes")
+      context.processPendingChanges()
     case 64..<70: try refresh(number)
     case 70..<75:
       note("\(number) refreshes all")

@@ -54,7 +54,9 @@ extension RandomEdits {
 
   private mutating func changeOrder(_ members: OrderedToMany<ManagedObject>, _ target: ManagedObject) {
     if !members.contains(target) {
-      members.insert(target, at: Int.random(in: 0...members.count, using: &random))
+      let position = Int.random(in: 0...members.count, using: &random)
+      note("  inserted at \(position)")
+      members.insert(target, at: position)
     } else if random.chance(60) {
       let position = Int.random(in: 0..<members.count, using: &random)
       note("  moved to \(position)")

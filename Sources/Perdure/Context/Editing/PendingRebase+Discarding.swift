@@ -4,10 +4,7 @@ internal import PerdurePredicates
 
 extension PendingRebase {
   /// Discards the unsaved changes of one object, also at the other ends.
-  ///
-  /// - Parameter restoresOthers: Whether the objects at the other ends get their stored links back.
-  ///   False in a merge, which decides about each object.
-  func discard(_ overlay: ObjectOverlay, restoresOthers: Bool) {
+  func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
     let restoredOrder = orderEditor.restoresOrder
@@ -15,7 +12,7 @@ extension PendingRebase {
     defer { orderEditor.restoresOrder = restoredOrder }
     for relationship in overlay.shape.relationships {
       switch relationship.form {
-      case .column: discardColumn(overlay, relationship, restoresOthers)
+      case .column: discardColumn(overlay, relationship)
       case .links, .transient:
         guard let delta = overlay.delta(relationship.slot) else { continue }
         for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
@@ -24,7 +21,7 @@ extension PendingRebase {
         guard let delta = overlay.delta(relationship.slot) else { continue }
         for target in delta.added.ordered {
           linkEditor.disconnect(overlay.reference, relationship, target)
-          if restoresOthers, let column = graph.inverse(of: relationship, at: target) {
+          if let column = graph.inverse(of: relationship, at: target) {
             linkRestorer.restoreStored(target, column)
           }
         }
@@ -40,23 +37,18 @@ extension PendingRebase {
     overlay.baseVersion = nil
     pending.dropIfUnchanged(overlay)
     if wasDeleted {
-      if restoresOthers { linkRestorer.restoreOneWayLinks(to: overlay.reference) }
+      linkRestorer.restoreOneWayLinks(to: overlay.reference)
       // CX5 has excluded the object while it was deleted here.
       linkEditor.addIfVanished(overlay.reference)
     }
   }
 
-  private func discardColumn(
-    _ overlay: ObjectOverlay, _ relationship: RelationshipShape, _ restoresOthers: Bool
-  ) {
+  private func discardColumn(_ overlay: ObjectOverlay, _ relationship: RelationshipShape) {
     guard overlay.value(relationship.slot) != nil else { return }
     let unsaved = overlay.reference(relationship.slot)
     let stored = viewState.storedColumn(overlay.reference, relationship.slot)
-    let partner =
-      restoresOthers || viewState.hasVanished(overlay.reference)
-      ? linkRestorer.pairedPartner(overlay.reference, relationship) : nil
-    let displaced =
-      restoresOthers ? stored.flatMap { linkRestorer.currentPartner(of: $0, relationship) } : nil
+    let partner = linkRestorer.pairedPartner(overlay.reference, relationship)
+    let displaced = stored.flatMap { linkRestorer.currentPartner(of: $0, relationship) }
     linkEditor.setColumn(overlay.reference, relationship, stored)
     if let partner, partner.owner != stored {
       linkRestorer.restoreStored(partner.owner, partner.relationship)

@@ -13,7 +13,7 @@ internal import PerdurePredicates
 /// Moves unsaved changes to a newer state, and discards them.
 final class PendingRebase {
   let graph: GraphSchema
-  private let registry: ObjectRegistry
+  let registry: ObjectRegistry
   let viewState: ViewState
   let pending: PendingChanges
   let transientState: TransientState

@@ -56,7 +56,7 @@ final class ObjectRefresh {
       return
     }
     if let overlay = object.overlay, !overlay.isNew {
-      if mergeChanges { rebase.rebase(overlay) } else { rebase.discard(overlay, restoresOthers: true) }
+      if mergeChanges { rebase.rebase(overlay) } else { rebase.discard(overlay) }
     }
     if mergeChanges, let overlay = object.overlay { rebase.dropLinksToVanished(overlay) }
     if !mergeChanges, object.overlay?.isNew != true {

@@ -238,7 +238,7 @@ final class LayerFollower {
     guard let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number),
       let bytes = row(of: overlay, base: nil)
     else { return nil }
-    return layouts.withRow(bytes) { KeptRow($0, version: RowVersion(rawValue: 0)) }
+    return layouts.withRow(bytes) { KeptRow($0, version: .unknown) }
   }
 
   /// The columns of an object as a row of the view's schema, with `base` below its changes; nil for

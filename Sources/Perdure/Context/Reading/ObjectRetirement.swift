@@ -101,7 +101,7 @@ final class ObjectRetirement {
         if let value { return .value(viewState.fitting(value, overlay.shape, slot)) }
         return base == nil ? .value(.null) : .copied
       }
-      return layouts.withRow(bytes) { KeptRow($0, version: RowVersion(rawValue: 0)) }
+      return layouts.withRow(bytes) { KeptRow($0, version: .unknown) }
     }
     if let loaded { return row(base: loaded) }
     guard let kept = overlay.keptBase else { return overlay.changesRow ? row(base: nil) : nil }

@@ -52,8 +52,8 @@ final class SavedLinks {
     }
   }
 
-  /// The objects whose columns refer to an object, and keep these references when it is deleted: the
-  /// delete rule is no action.
+  /// The objects whose columns refer to an object, and keep these references when it is deleted
+  /// (delete rule no action).
   func leftReferences(to reference: ObjectReference) -> [ObjectReference] {
     graph.shape(of: reference).relationships.flatMap { relationship -> [ObjectReference] in
       guard relationship.deleteRule == .noAction, relationship.isInColumn, relationship.form != .column

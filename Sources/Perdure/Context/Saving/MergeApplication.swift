@@ -65,7 +65,7 @@ final class MergeApplication {
     case .merge(let overlay, let values): takeMerged(overlay.reference, values)
     case .asStored(let reference): takeStored(reference, taken)
     case .gone(let reference): takeGone(reference)
-    case .insertAgain(let overlay, let base): insertAgain(overlay, base)
+    case .insertAgain(let overlay, let base): editing.rebase.insertAgain(overlay, base: base)
     case .dropLink(let owner, let target): dropLink(owner, to: target)
     case .setBack(let owner, let relationship): setBack(owner, relationship)
     case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
@@ -99,33 +99,6 @@ final class MergeApplication {
     }
   }
 
-  /// Inserts an object again under its id, after its row was removed. References of other rows to
-  /// it are not restored. Its own references are restored if their targets still exist.
-  private func insertAgain(_ old: ObjectOverlay, _ base: [Int: Value]) {
-    guard pending[old.reference] === old else { return }
-    let overlay = ObjectOverlay(old.reference, old.shape, isNew: true, in: registry.memory)
-    overlay.isInsertedAgain = true
-    // The store had the object under this id.
-    overlay.hasPermanentID = true
-    for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
-      if old.shape.isRelationship(slot), case .reference(let target) = value, !reading.rows.hasRow(target) {
-        overlay.setValue(.null, slot)
-      } else {
-        overlay.setValue(value, slot)
-      }
-    }
-    for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
-    // The store no longer has the positions in these orders (OrderEditor.reconcileOrders).
-    for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
-    overlay.takeOver(from: old)
-    (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
-    (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
-    pending.remove(old.reference)
-    pending.insert(overlay)
-    if let object = registry.identityMap.object(old.reference) { registry.attach(overlay, to: object) }
-    viewState.vanished.remove(old.reference)
-  }
-
   /// Sets a to-one relationship to the stored target; to nil if the target no longer exists.
   private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
@@ -156,7 +129,7 @@ final class MergeApplication {
     guard let overlay = pending[reference] else { return }
     if overlay.isDeleted { return editing.rebase.rebase(overlay) }
     let lastRow = overlay.keptBase
-    editing.rebase.discard(overlay, restoresOthers: false)
+    editing.rebase.discard(overlay)
     guard pending[reference] == nil, let object = registry.identityMap.object(reference) else { return }
     reading.retirement.vanish(object, lastRow)
   }
@@ -195,11 +168,7 @@ final class MergeApplication {
         waiting += along.map(\.reference).reversed()
       }
       overlay.deletedWith = nil
-      if overlay.isNew {
-        overlay.isDeleted = false
-      } else {
-        editing.rebase.discard(overlay, restoresOthers: false)
-      }
+      if overlay.isNew { overlay.isDeleted = false } else { editing.rebase.discard(overlay) }
       registry.identityMap.object(reference)?.header.pointee.dropRow()
     }
   }

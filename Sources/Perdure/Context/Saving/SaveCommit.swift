@@ -136,6 +136,7 @@ final class SaveCommit {
   /// - Returns: The instances that lack their saved rows.
   private func dropSaved(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
     var groups = all
+    reading.transientState.forgetLinksBeforeInsertion(of: groups)
     var saved: [SavedInstance] = []
     for position in groups.indices {
       // Moves the array out, so that it is uniquely referenced and shrinks in place.

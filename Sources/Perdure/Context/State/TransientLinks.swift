@@ -8,10 +8,10 @@
 //   N1. A link of a relationship with an inverse is recorded at both of its ends; a link of a
 //       relationship without one, at its owner.
 //   N2. `leading` contains, for each object, exactly the ends with a link to it.
-//   N3. No end contains a new object: only a save moves links into the table. An end may contain an
-//       object that another context has removed, or may belong to such an object. These links are
-//       not shown (`TransientState.transientTargets`). They are removed when the object is retired
-//       or refreshed in this context.
+//   N3. Only a save moves links into the table, so it has no link of a new object. It may have links
+//       of an object that another context has removed, even if the object was inserted again since.
+//       These links are not shown (`TransientState.transientTargets`). They are removed when the
+//       object is retired or refreshed in this context, or when it is saved after such an insertion.
 
 internal import PerdurePredicates
 

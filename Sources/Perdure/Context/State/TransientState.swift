@@ -29,31 +29,44 @@ final class TransientState {
 
   // MARK: Links
 
-  /// The saved targets of an object's transient relationship that are in the view.
+  /// The saved targets of an object's transient relationship. Empty if the object is not in the
+  /// view. Omits targets that are not in the view.
   func transientTargets(_ relationship: RelationshipShape, of owner: ObjectReference) -> [ObjectReference] {
-    links.isEmpty
-      ? [] : links.targets(of: relationship.end(of: owner)).filter(viewState.isInView)
+    if links.isEmpty { return [] }
+    let targets = links.targets(of: relationship.end(of: owner))
+    return targets.isEmpty || !viewState.isInView(owner) ? [] : targets.filter(viewState.isInView)
   }
 
-  /// Whether the table has a link, and its target is in the view.
+  /// Whether the table has a link, and both of its objects are in the view.
   func hasTransientLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
-    links.contains(relationship.end(of: owner), target) && viewState.isInView(target)
+    links.contains(relationship.end(of: owner), target) && viewState.isInView(owner)
+      && viewState.isInView(target)
   }
 
   /// The objects with a saved link to another object in a transient relationship without inverse.
   func oneWayTransientSources(
     of target: ObjectReference
   ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {
-    if links.isEmpty { return [] }
-    return links.ends(leadingTo: target).sorted {
+    let ends = links.ends(leadingTo: target)
+    if ends.isEmpty || !viewState.isInView(target) { return [] }
+    return ends.sorted {
       ($0.owner.rawValue, $0.slot) < ($1.owner.rawValue, $1.slot)
     }
     .compactMap { end in
       let relationship = graph.shape(of: end.owner).relationship(end.slot)
       guard relationship.inverseSlot == nil, viewState.isInView(end.owner) else { return nil }
       return (end.owner, relationship)
+    }
+  }
+
+  /// Removes the links that objects had before they were removed and inserted again. Called after a
+  /// save of these objects, before `commitTransientLinks`.
+  func forgetLinksBeforeInsertion(of overlays: [[ObjectOverlay]]) {
+    if links.isEmpty { return }
+    for overlay in overlays.joined() where overlay.isInsertedAgain {
+      forgetTransientLinks(of: overlay.reference)
     }
   }
 
