@@ -15,12 +15,13 @@ import Testing
 struct RandomFamilyTests {
   @Test(
     "Both ends agree in every context, and a parent shows its child's saves",
-    arguments: [false, true])
-  func random(_ isUnique: Bool) throws {
-    var random = SeededGenerator.forTest("families on random models \(isUnique)")
+    arguments: [false, true], [false, true])
+  func random(isUnique: Bool, undoes: Bool) throws {
+    var random = SeededGenerator.forTest("families on random models \(isUnique) \(undoes)")
     let stepCount = 160
     for _ in 0..<LongRun.count(16, of: stepCount) {
-      var family = try Family(SeededGenerator(seed: random.next()), isUnique: isUnique)
+      var family = try Family(
+        SeededGenerator(seed: random.next()), isUnique: isUnique, undoes: undoes)
       for _ in 0..<stepCount where !family.hasFailed { try family.step() }
       try family.finish()
     }
@@ -45,7 +46,10 @@ private struct Family: RandomEdits {
   var hasFailed = false
   var held: [ManagedObject] = []
 
-  init(_ random: SeededGenerator, isUnique: Bool) throws {
+  /// - Parameters:
+  ///   - isUnique: Whether the number is unique.
+  ///   - undoes: Whether each context has an undo manager. Then edits are also undone and redone.
+  init(_ random: SeededGenerator, isUnique: Bool, undoes: Bool) throws {
     self.random = random
     var model = RandomModel(&self.random, rules: [.cascade, .noAction])
     model.order(&self.random)
@@ -58,6 +62,7 @@ private struct Family: RandomEdits {
     try container.loadPersistentStores()
     for parent in Self.parents {
       contexts.append(parent.map { contexts[$0].newChildContext() } ?? container.newContext())
+      if undoes { contexts.last?.undoManager = ContextUndoManager() }
       watches.append(KeptWatch())
     }
     trace.append(model.text)
@@ -88,10 +93,11 @@ private struct Family: RandomEdits {
     case 78..<79:
       note("\(number) starts or stops merging automatically")
       context.automaticallyMergesChangesFromParent.toggle()
-    case 79..<82:
+    case 79..<81:
       let (name, policy) = random.pick(Self.policies)
       note("\(number) takes policy \(name)")
       context.mergePolicy = policy
+    case 81..<87 where context.undoManager != nil: try undo(number)
     default: try save(number)
     }
     try check(number)
@@ -132,6 +138,21 @@ private struct Family: RandomEdits {
     let value = random.chance(20) ? nil : Int64.random(in: 0..<5, using: &random)
     note("\(number) \(text(object)).number = \(value.map(String.init) ?? "nil")")
     object.setValue(value, forKey: "number")
+  }
+
+  private mutating func undo(_ number: Int) throws {
+    let (context, isUndo) = (contexts[number], random.chance(60))
+    guard let manager = context.undoManager, isUndo ? manager.canUndo : manager.canRedo else { return }
+    let policy: UndoConflictPolicy = random.pick([.refuse, .keepCurrent, .overwrite])
+    let mine = try content(context)
+    do {
+      if isUndo { try context.undo(policy) } else { try context.redo(policy) }
+    } catch {
+      note("\(number) does not \(isUndo ? "undo" : "redo"), \(policy)")
+      expect(error.code == .undoConflict, "\(error)")
+      return expect(try content(context) == mine, "a refused undo changed the context")
+    }
+    note("\(number) \(isUndo ? "undoes" : "redoes"), \(policy)")
   }
 
   private static let expected: Set<PerdureError.Code> = [
