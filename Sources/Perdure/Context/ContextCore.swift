@@ -19,7 +19,7 @@
 // The parts of the last two folders are created at their first use: many contexts only read.
 //
 // Invariants (CX1 is in ObjectRegistry.swift, CX2 in PendingChanges.swift, CX3 in
-// PendingRebase.swift, CX5 and CX6 in LinkEditor.swift):
+// PendingRebase.swift, CX5 and CX6 in LinkEditor.swift, CX7 in PendingRebase+Insertions.swift):
 //   CX4. A save that fails changes neither the store nor the context, except for changes by hooks.
 //        If it writes to several stores, the commits before the failure stay (134040).
 

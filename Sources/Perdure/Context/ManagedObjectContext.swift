@@ -50,7 +50,8 @@ extension ManagedObjectContext: Sendable {}
 // MARK: - Changed objects
 
 extension ManagedObjectContext {
-  /// Whether the context has unsaved changes, or a refused change that the next save reports.
+  /// Whether the context has unsaved changes, or a refused change that the next save reports. The
+  /// latter includes the deletion of a new object that the delete rule deny refuses.
   public var hasChanges: Bool { core.pending.hasChanges }
 
   /// The objects for which the next save creates rows.

@@ -124,8 +124,8 @@ struct MergeRound {
   private mutating func judgeInsertion(_ overlay: ObjectOverlay) throws {
     guard let stored = try rebase.columns(of: overlay, in: newest) else { return }
     let found = ObjectVersions(
-      local: overlay.changedColumns, base: [:], store: stored, isDeletedHere: overlay.isDeleted,
-      hasLinks: overlay.hasStoredDeltas)
+      local: overlay.columns(differingFrom: stored), base: [:], store: stored,
+      isDeletedHere: overlay.isDeleted, hasLinks: overlay.hasStoredDeltas)
     judge(overlay, found, .rowAbsent(overlay.reference))
   }
 

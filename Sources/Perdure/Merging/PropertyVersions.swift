@@ -10,7 +10,7 @@ public struct PropertyVersions: Hashable, Sendable {
   /// The property's name.
   public let property: String
   /// The common earlier value: the row's value before the local change. For an inserted object, the
-  /// default of new objects.
+  /// default of new objects. `.null` if the earlier value is not known.
   public let base: Value
   /// The unsaved local value.
   public let local: Value

@@ -1,3 +1,4 @@
+import PerdureModel
 import Testing
 
 @testable import Perdure
@@ -70,6 +71,25 @@ struct DeleteRuleTests {
     let other = container.newContext()
     #expect(throws: PerdureError.self) { try other.existingObject(with: company.objectID) }
     #expect(throws: PerdureError.self) { try other.existingObject(with: contract.objectID) }
+  }
+
+  @Test("A context whose only change is a denied deletion of a new object has changes until a rollback")
+  func denyOfNew() throws {
+    let scene = try ModelScene(
+      EntityDescription("Node", properties: [.toOne("next", "Node", deleteRule: .deny)]))
+    let stored = scene.new("Node")
+    try scene.context.save()
+    let new = scene.new("Node")
+    new.setValue(stored, forKey: "next")
+    scene.context.delete(new)
+    scene.context.processPendingChanges()
+    #expect(scene.context.hasChanges)
+    let error = #expect(throws: PerdureError.self) { try scene.context.save() }
+    #expect(error?.code == .relationshipDeniedDelete && scene.context.hasChanges)
+    scene.context.rollback()
+    #expect(!scene.context.hasChanges)
+    try scene.context.save()
+    #expect(try scene.count("Node") == 1)
   }
 
   @Test("Deny permits the deletion after the related objects have moved to another object")

@@ -140,7 +140,7 @@ struct RelationshipSequenceTests {
     #expect(throws: PerdureError.self) { try scene.context.save() }
     scene.context.delete(second)
     try scene.saveWhole()
-    #expect(try scene.count("Node") == 0)
+    #expect(try scene.count("Node") == 0 && !scene.context.hasChanges)
   }
 
   // MARK: Deleted objects

@@ -76,4 +76,36 @@ struct UndoInsertedTwiceTests {
     try scene.context.save()
     #expect(try savedTitles(scene) == ["unchanged"])
   }
+
+  @Test(
+    "Equal insertions are not a conflict: derived values and times of saves are not compared",
+    arguments: [false, true])
+  func equal(shows: Bool) throws {
+    let scene = try UndoScene()
+    let context = scene.context
+    let (shelf, unchanged) = (try scene.shelf("a", "b"), try scene.volume("unchanged"))
+    let mark = UndoMark(context: context)
+    mark.label = "x"
+    try context.save()
+    let other = scene.container.newContext()
+    other.mergePolicy = .mergeByPropertyObjectTrump
+    let theirs = try #require(other.object(with: shelf.objectID) as? UndoShelf)
+    theirs.name = "same"
+    try #require(other.object(with: mark.objectID) as? UndoMark).label = "x2"
+    for volume in theirs.volumes { volume.pages = 1 }
+    context.undoGroup("Delete") { [shelf, mark].forEach(context.delete) }
+    try context.save()
+    try context.undo()
+    try other.save()
+    if shows { context.refresh(unchanged, mergeChanges: true) }
+    let again = try #require(context.object(with: shelf.objectID) as? UndoShelf)
+    let marked = try #require(context.object(with: mark.objectID) as? UndoMark)
+    (again.name, marked.label) = ("same", "x2")
+    for volume in again.volumes { volume.pages = 1 }
+    try context.save()
+    #expect(again.name == "same" && marked.savedAt != nil && !context.hasChanges)
+    #expect(again.volumeCount == 2)
+    let saved = try scene.container.newContext().fetch(FetchRequest<UndoShelf>()).first
+    #expect(saved?.volumes.map(\.title) == ["a", "b"] && saved?.volumeCount == 2)
+  }
 }

@@ -77,6 +77,24 @@ struct UndoNoActionTests {
     #expect(hidden.contains(boat.objectID))
   }
 
+  @Test("The redo of an insertion reports an unsaved reference that appears, after others deleted the object")
+  func unsavedReference() throws {
+    try save(home: nil)
+    let inserted = context.undoGroup("Insert") { Harbour(context: context) }
+    try context.save()
+    context.withoutUndo { boat.home = inserted }
+    try context.undo()
+    let elsewhere = container.newContext()
+    elsewhere.delete(elsewhere.object(with: inserted.objectID))
+    try elsewhere.save()
+    context.refreshAllObjects()
+    #expect(boat.home == nil)
+    let shown = try reported { try context.redo() }
+    #expect(boat.home?.objectID == inserted.objectID && shown.contains(boat.objectID))
+    let hidden = try reported { try context.undo() }
+    #expect(boat.home?.isDeleted != false && hidden.contains(boat.objectID))
+  }
+
   @Test("The undo of a deletion does not restore a link for which an earlier undo kept another saved value")
   func keptByPolicy() throws {
     try save(home: harbour)

@@ -60,7 +60,7 @@ final class ContextAdvance {
     }
     viewState.view = newest
     viewState.beginEpoch()
-    rebase.changeInsertedObjects()
+    rebase.rebaseInsertions()
     linkEditor.findVanished()
     rebase.rebaseDeltas()
     // Delete rules must also be applied to objects that other contexts have connected with the

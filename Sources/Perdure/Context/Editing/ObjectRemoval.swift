@@ -101,16 +101,20 @@ final class ObjectRemoval {
     reading.retirement.retireNew(overlay, row)
   }
 
-  /// Reports the objects whose stored references to an object that was inserted again appear or
-  /// disappear with it. The delete rule no action has left these references. References without an
-  /// inverse are not found, because no index contains them.
+  /// Reports the objects whose references to an object that was inserted again appear or disappear
+  /// with it. The delete rule no action has left these references. References without an inverse
+  /// are not found, because no index contains them.
   func reportReferences(to reference: ObjectReference) {
     guard let overlay = pending[reference], overlay.isInsertedAgain else { return }
     // At the other end of a pair, the column itself has kept the reference.
     let partners = overlay.shape.columns
       .filter { $0.deleteRule == .noAction && $0.inverseSlot != nil }
       .compactMap { reading.rows.column(reference, $0.slot) }
-    let sources = partners + reading.savedLinks.leftReferences(to: reference)
+    let unsaved = overlay.deltas.flatMap { slot, delta in
+      let relationship = overlay.shape.relationship(slot)
+      return relationship.deleteRule == .noAction && relationship.isInColumn ? delta.added.ordered : []
+    }
+    let sources = partners + unsaved + reading.savedLinks.leftReferences(to: reference)
     for source in sources where reading.contents.exists(source) { pending.joinEvent(source) }
   }
 

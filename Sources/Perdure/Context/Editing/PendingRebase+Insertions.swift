@@ -32,14 +32,12 @@ extension PendingRebase {
 
   /// Restores CX7 after the view has advanced. The changes of these objects conflict with those of
   /// the other context: the values before both insertions are not known.
-  func changeInsertedObjects() {
+  func rebaseInsertions() {
     for old in pending.ordered.joined() where old.isInsertedAgain {
       let stored = viewState.reading(old.reference, or: nil) { try columns(of: old, in: viewState.view) }
       guard let stored else { continue }
       let overlay = ObjectOverlay(old.reference, old.shape, isNew: false, in: registry.memory)
-      for (slot, value) in stored {
-        if let changed = old.value(slot), changed != value { overlay.setValue(changed, slot) }
-      }
+      for (slot, value) in old.columns(differingFrom: stored) { overlay.setValue(value, slot) }
       overlay.isDeleted = old.isDeleted
       overlay.deletedWith = old.deletedWith
       if overlay.changesRow || overlay.isDeleted { overlay.baseVersion = .unknown }
@@ -59,5 +57,15 @@ extension PendingRebase {
     pending.remove(old.reference)
     pending.insert(overlay)
     if let object = registry.identityMap.object(old.reference) { registry.attach(overlay, to: object) }
+  }
+}
+
+extension ObjectOverlay {
+  /// The changed columns that differ from those of a row. Omits the times of saves, because each
+  /// save sets them.
+  func columns(differingFrom stored: [Int: Value]) -> [Int: Value] {
+    changedColumns.filter { slot, value in
+      shape.isColumn(slot) && !shape.saveTimeSlots.contains(slot) && stored[slot] != value
+    }
   }
 }

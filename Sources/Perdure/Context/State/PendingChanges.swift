@@ -149,7 +149,9 @@ final class PendingChanges {
   }
 
   /// Whether there are changes that a save writes or reports.
-  var hasChanges: Bool { !refusedChanges.isEmpty || contains { $0.state.isPending } }
+  var hasChanges: Bool {
+    !refusedChanges.isEmpty || contains { $0.state.isPending || $0.isDiscarded && $0.isPropagated }
+  }
 
   /// The objects with changes of a kind.
   func objects(in state: ObjectState) -> Set<ManagedObject> {
