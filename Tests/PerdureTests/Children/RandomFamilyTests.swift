@@ -20,15 +20,17 @@ struct RandomFamilyTests {
     var random = SeededGenerator.forTest("families on random models \(isUnique) \(undoes)")
     let stepCount = 160
     for _ in 0..<LongRun.count(16, of: stepCount) {
-      var family = try Family(
-        SeededGenerator(seed: random.next()), isUnique: isUnique, undoes: undoes)
-      for _ in 0..<stepCount where !family.hasFailed { try family.step() }
-      try family.finish()
+      let isWhole = try expectSteps(stepCount, &random) {
+        try Family($0, isUnique: isUnique, undoes: undoes)
+      } finish: {
+        try $0.finish()
+      }
+      guard isWhole else { return }
     }
   }
 }
 
-private struct Family: RandomEdits {
+private struct Family: RandomEdits, SteppedRun {
   /// The parent of each context, or nil for a context on the store.
   private static let parents: [Int?] = [nil, nil, 0, 0, 2]
   private static let policies: [(name: String, policy: MergePolicy)] = [
@@ -43,7 +45,8 @@ private struct Family: RandomEdits {
   var random: SeededGenerator
   var ids: Set<ManagedObjectID> = []
   var trace: [String] = []
-  var hasFailed = false
+  /// Why the run has failed, with its steps; nil if it has not.
+  private(set) var failure: String?
   var held: [ManagedObject] = []
 
   /// - Parameters:
@@ -107,9 +110,8 @@ private struct Family: RandomEdits {
   mutating func note(_ text: String) { trace.append(text) }
 
   private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
-    if holds || hasFailed { return }
-    hasFailed = true
-    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+    if holds || failure != nil { return }
+    failure = "\(what())\n\(trace.joined(separator: "\n"))"
   }
 
   private mutating func check(_ number: Int) throws {
@@ -117,7 +119,7 @@ private struct Family: RandomEdits {
     expect(found.isEmpty, "in \(number): \(found.joined(separator: "\n"))")
     let missed = try missedVanished(contexts[number])
     expect(missed.isEmpty, "in \(number) these have vanished: \(missed)")
-    if hasFailed { return }
+    if failure != nil { return }
     let text = trace.joined(separator: "\n")
     try watches[number].check(contexts[number], ids, &random, "in \(number) after \(text)")
   }
@@ -194,14 +196,14 @@ private struct Family: RandomEdits {
   /// Saves or discards all changes, beginning with the innermost child. Then all contexts must show
   /// the stored state.
   mutating func finish() throws {
-    for number in contexts.indices.reversed() where !hasFailed {
+    for number in contexts.indices.reversed() where failure == nil {
       do {
         try contexts[number].save()
       } catch {
         contexts[number].rollback()
       }
     }
-    if hasFailed { return }
+    if failure != nil { return }
     try expectWhole(container)
     let stored = try content(container.newContext())
     for number in contexts.indices {

@@ -23,14 +23,12 @@ struct RandomContextsTests {
     var random = SeededGenerator.forTest("random contexts")
     let stepCount = 100
     for _ in 0..<LongRun.count(kind == .engine ? 24 : 12, of: stepCount) {
-      let world = try World(kind, SeededGenerator(seed: random.next()))
-      for _ in 0..<stepCount where !world.run.hasFailed { world.step() }
-      if world.run.hasFailed { return }
+      guard try expectSteps(stepCount, &random, begin: { try World(kind, $0) }) else { return }
     }
   }
 }
 
-private final class World {
+private final class World: SteppedRun {
   private static let count = 4
 
   let run: RandomRun
@@ -109,6 +107,13 @@ private final class World {
     body()
     expectMove(editor, from: before, moves: evenPinned || !isPinned(editor))
   }
+
+  var random: SeededGenerator {
+    get { run.random }
+    set { run.random = newValue }
+  }
+
+  var failure: String? { run.failure }
 
   private func checkAll() throws {
     for editor in editors { try check(editor) }

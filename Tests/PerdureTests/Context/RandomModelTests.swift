@@ -16,14 +16,12 @@ struct RandomModelTests {
     var random = SeededGenerator.forTest("random models")
     let stepCount = 90
     for _ in 0..<LongRun.count(kind == .naive ? 60 : 20, of: stepCount) {
-      var world = try World(kind, SeededGenerator(seed: random.next()))
-      for _ in 0..<stepCount where !world.hasFailed { try world.step() }
-      guard !world.hasFailed else { return }
+      guard try expectSteps(stepCount, &random, begin: { try World(kind, $0) }) else { return }
     }
   }
 }
 
-private struct World {
+private struct World: SteppedRun {
   let model: RandomModel
   private let kind: StoreKind
   private let directory: TemporaryDirectory
@@ -37,7 +35,7 @@ private struct World {
   /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
   var trace: [String] = []
-  var hasFailed = false
+  private(set) var failure: String?
 
   init(_ kind: StoreKind, _ random: SeededGenerator) throws {
     self.random = random
@@ -258,9 +256,8 @@ private struct World {
   // MARK: Checks
 
   private mutating func expect(_ holds: Bool, _ what: String) {
-    guard !holds, !hasFailed else { return }
-    hasFailed = true
-    Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
+    guard !holds, failure == nil else { return }
+    failure = "\(what)\n\(trace.joined(separator: "\n"))"
   }
 
   /// - Parameter isOther: True for a context other than the edited one. Other contexts have no

@@ -15,20 +15,19 @@ struct RandomModelRefreshTests {
     var random = SeededGenerator.forTest("random models and refreshes")
     let stepCount = 70
     for _ in 0..<LongRun.count(40, of: stepCount) {
-      var rivals = try Rivals(SeededGenerator(seed: random.next()))
-      for _ in 0..<stepCount where !rivals.hasFailed { try rivals.step() }
-      guard !rivals.hasFailed else { return }
+      guard try expectSteps(stepCount, &random, begin: { try Rivals($0) }) else { return }
     }
   }
 }
 
-private struct Rivals: RandomEdits {
+private struct Rivals: RandomEdits, SteppedRun {
   let model: RandomModel
   let container: PersistentContainer
   let contexts: [ManagedObjectContext]
   var random: SeededGenerator
   var trace: [String] = []
-  var hasFailed = false
+  /// Why the run has failed, with its steps; nil if it has not.
+  private(set) var failure: String?
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator) throws {
@@ -52,7 +51,9 @@ private struct Rivals: RandomEdits {
     case 16..<52: try change(number)
     case 52..<58: try replace(number)
     case 58..<65: try delete(number)
-    case 65..<68: context.processPendingChanges()
+    case 65..<68:
+      note("\(number) processes its changes")
+      context.processPendingChanges()
     case 68..<76: try refresh(number)
     case 76..<82:
       note("\(number) refreshes all")
@@ -72,9 +73,8 @@ private struct Rivals: RandomEdits {
   mutating func note(_ text: String) { trace.append(text) }
 
   private mutating func expect(_ holds: Bool, _ what: String) {
-    guard !holds, !hasFailed else { return }
-    hasFailed = true
-    Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
+    guard !holds, failure == nil else { return }
+    failure = "\(what)\n\(trace.joined(separator: "\n"))"
   }
 
   // MARK: Steps

@@ -151,14 +151,19 @@ struct RandomModel {
         transient: end.isTransient)
   }
 
-  /// One line for each relationship.
+  /// One line for the entities, and one for each end of a relationship.
   var text: String {
-    pairs.joined().map { end in
+    let names = entities.map { entity in
+      entity.name + (entity.parent.map { ": \(entities[$0].name)" } ?? "")
+        + (entity.isAbstract ? " (abstract)" : "")
+    }
+    let ends = pairs.joined().map { end in
       "\(entities[end.entity].name).\(end.name) -> \(entities[end.destination].name)"
         + " \(end.isOrdered ? "ordered " : "")\(end.isTransient ? "transient " : "")\(end.isToMany ? "many" : "one") \(end.rule)"
         + " inverse \(inverses[end.pair])"
         + "\(end.isOptional ? "" : " required") \(end.minCount)...\(end.maxCount)"
-    }.joined(separator: "\n")
+    }
+    return ([names.joined(separator: ", ")] + ends).joined(separator: "\n")
   }
 }
 

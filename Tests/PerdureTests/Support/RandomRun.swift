@@ -17,19 +17,21 @@ final class RandomRun {
   /// The objects that have been saved at some time.
   private(set) var known: [Int] = []
   private var trace: [String]
-  private(set) var hasFailed = false
+  /// Why the run has failed, with its steps; nil if it has not.
+  private(set) var failure: String?
 
   init(_ model: RandomModel, _ random: SeededGenerator) {
     (self.model, self.random) = (model, random)
     trace = [model.text]
   }
 
+  var hasFailed: Bool { failure != nil }
+
   func note(_ text: String) { trace.append(text) }
 
   func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if holds || hasFailed { return }
-    hasFailed = true
-    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+    failure = "\(what())\n\(trace.joined(separator: "\n"))"
   }
 
   // MARK: Objects

@@ -14,14 +14,12 @@ struct RandomHiddenSaveTests {
     var random = SeededGenerator.forTest("random undo beside saves of the same attributes")
     let stepCount = 150
     for _ in 0..<LongRun.count(15, of: stepCount) {
-      let desk = try SharedDesk(SeededGenerator(seed: random.next()))
-      for _ in 0..<stepCount where !desk.hasFailed { try desk.step() }
-      if desk.hasFailed { return }
+      guard try expectSteps(stepCount, &random, begin: { try SharedDesk($0) }) else { return }
     }
   }
 }
 
-private final class SharedDesk {
+private final class SharedDesk: SteppedRun {
   private struct Place: Hashable {
     let volume: Int
     let property: String
@@ -30,14 +28,14 @@ private final class SharedDesk {
   private let scene: UndoScene
   private let other: ManagedObjectContext
   private let volumes: [UndoVolume]
-  private var random: SeededGenerator
+  var random: SeededGenerator
   private var nextNumber = 1
   /// The stored values in the state of the context, and whether the other context has saved them.
   private var stored: [Place: (value: Value, isForeign: Bool)] = [:]
   /// The stored values that the other context has replaced under unsaved edits since the last save.
   private var replaced: [Place: Set<Value>] = [:]
   private var trace: [String] = []
-  private(set) var hasFailed = false
+  private(set) var failure: String?
 
   init(_ random: SeededGenerator) throws {
     (scene, self.random) = (try UndoScene(), random)
@@ -70,9 +68,8 @@ private final class SharedDesk {
   }
 
   private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
-    if holds || hasFailed { return }
-    hasFailed = true
-    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+    if holds || failure != nil { return }
+    failure = "\(what())\n\(trace.joined(separator: "\n"))"
   }
 
   private func value(_ place: Place, of volume: UndoVolume) -> Value {

@@ -1,58 +1,7 @@
-// The model, the content and the random edits of `RandomUndoRulesTests`.
+// The content and the random edits of `RandomUndoRulesTests`.
 
 import Perdure
 import PerdureTestSupport
-import Testing
-
-/// Whether the hooks of the model change objects in the current test.
-enum UndoRulesHooks {
-  @TaskLocal static var areOn = false
-}
-
-@Composite struct UndoParcelSize: Equatable {
-  var width: Int = 0
-  var height: Int = 0
-}
-
-@Entity final class UndoCrate: ManagedObject {
-  var name: String = ""
-  var count: Int64 = 0
-  var nameLength: Int64 = 0
-  @Relationship(inverse: "crates") var labels: OrderedToMany<UndoLabel>
-  @Relationship(inverse: "crate", deleteRule: .noAction) var parcels: ToMany<UndoParcel>
-  @Relationship(inverse: "owner", deleteRule: .cascade) var ownParcels: OrderedToMany<UndoParcel>
-  @Relationship(inverse: "mainOf") var mainLabel: UndoLabel?
-  @Attribute(derived: "parcels.@count") private(set) var parcelCount: Int
-  @Attribute(derived: "ownParcels.weight.@sum") private(set) var ownWeight: Int64
-
-  override func willSave() {
-    let length = Int64(name.utf8.count)
-    if UndoRulesHooks.areOn, !isDeleted, nameLength != length { nameLength = length }
-  }
-}
-
-@Entity final class UndoLabel: ManagedObject {
-  var name: String = ""
-  @Relationship(inverse: "labels") var crates: OrderedToMany<UndoCrate>
-  @Relationship(inverse: "mainLabel", deleteRule: .deny) var mainOf: ToMany<UndoCrate>
-}
-
-@Entity final class UndoParcel: ManagedObject {
-  var weight: Int64 = 0
-  @Attribute(.unique) var code: String?
-  @Attribute(.composite) var size: UndoParcelSize = UndoParcelSize()
-  @Attribute(.transient) var mood: String?
-  @Relationship(inverse: "parcels") var crate: UndoCrate?
-  @Relationship(inverse: "ownParcels") var owner: UndoCrate?
-  @Relationship(inverse: "previous") var next: UndoParcel?
-  @Relationship(inverse: "next") var previous: UndoParcel?
-  @Relationship(inverse: nil) var follows: UndoParcel?
-  @Relationship(inverse: nil) var likes: ToMany<UndoParcel>
-
-  override func prepareForDeletion() {
-    if UndoRulesHooks.areOn, let crate, !crate.isDeleted { crate.count += 1 }
-  }
-}
 
 /// The properties of all objects of a context as text, by the names of the objects.
 struct UndoRulesContent: Equatable {
@@ -100,7 +49,8 @@ final class UndoRulesDesk {
   var random: SeededGenerator
   /// Objects that the run keeps in memory.
   var held: [ManagedObject] = []
-  private(set) var hasFailed = false
+  /// Why the run has failed, with its steps; nil if it has not.
+  private(set) var failure: String?
   private let title: String
   private let hasTransients: Bool
   private var trace: [String] = []
@@ -111,14 +61,15 @@ final class UndoRulesDesk {
     (self.title, self.random, self.hasTransients) = (title, random, hasTransients)
   }
 
+  var hasFailed: Bool { failure != nil }
+
   func roll(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
   func note(_ text: String) { trace.append(text) }
 
   func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if holds || hasFailed { return }
-    hasFailed = true
-    Issue.record("\(title): \(what())\n\(trace.joined(separator: "\n"))")
+    failure = "\(title): \(what())\n\(trace.joined(separator: "\n"))"
   }
 
   func name(_ object: ManagedObject?) -> String {

@@ -9,37 +9,27 @@ import Testing
 
 @testable import Perdure
 
-/// The causes of conflicts in a run.
-private enum ConflictCauses: CaseIterable {
-  case none, hooks, otherContexts, hooksAndOtherContexts
-
-  var areHooksOn: Bool { self == .hooks || self == .hooksAndOtherContexts }
-  /// Whether other contexts save changes, and whether edits outside of groups change objects.
-  var areOthersSaving: Bool { self == .otherContexts || self == .hooksAndOtherContexts }
-}
-
 @Suite("Random undo with delete rules, children and another context")
 struct RandomUndoRulesTests {
   @Test(
     "Undo and redo restore the earlier content, keep saves of other contexts and report all changes",
     arguments: ConflictCauses.allCases)
-  fileprivate func random(_ causes: ConflictCauses) throws {
+  func random(_ causes: ConflictCauses) throws {
     var random = SeededGenerator.forTest("random undo with delete rules, \(causes)").derived("\(causes)")
     let stepCount = 80
     try UndoRulesHooks.$areOn.withValue(causes.areHooksOn) {
       for number in 0..<LongRun.count(6, of: stepCount) {
-        let seed = random.next()
         let title = "PERDURE_SEED=\(random.origin), \(causes), run \(number)"
-        let run = try UndoRulesRun(
-          UndoRulesDesk(title, SeededGenerator(seed: seed), hasTransients: causes.areOthersSaving), causes)
-        for _ in 0..<stepCount where !run.desk.hasFailed { run.step() }
-        if run.desk.hasFailed { return }
+        let isWhole = try expectSteps(stepCount, &random) {
+          try UndoRulesRun(UndoRulesDesk(title, $0, hasTransients: causes.areOthersSaving), causes)
+        }
+        guard isWhole else { return }
       }
     }
   }
 }
 
-private final class UndoRulesRun {
+private final class UndoRulesRun: SteppedRun {
   /// A value of a property of an object.
   private struct PropertyValue: Hashable {
     let object: String
@@ -83,6 +73,13 @@ private final class UndoRulesRun {
       for object in objects.union(event.refreshedObjects) { reported.insert(self.desk.name(object)) }
     }
   }
+
+  var random: SeededGenerator {
+    get { desk.random }
+    set { desk.random = newValue }
+  }
+
+  var failure: String? { desk.failure }
 
   func step() {
     do {

@@ -16,9 +16,7 @@ struct RandomUndoValuesTests {
     var random = SeededGenerator.forTest("random undo of values")
     let stepCount = 100
     for _ in 0..<LongRun.count(15, of: stepCount) {
-      let desk = try RandomDesk(SeededGenerator(seed: random.next()))
-      for _ in 0..<stepCount where !desk.hasFailed { desk.step() }
-      if desk.hasFailed { return }
+      guard try expectSteps(stepCount, &random, begin: { try RandomDesk($0) }) else { return }
     }
   }
 }
@@ -26,7 +24,7 @@ struct RandomUndoValuesTests {
 /// The content of all objects, as lines of text by number.
 private typealias Content = [Int: String]
 
-private final class RandomDesk {
+private final class RandomDesk: SteppedRun {
   private struct Group {
     let before: Content
     let after: Content
@@ -38,14 +36,14 @@ private final class RandomDesk {
   }
 
   private let scene: UndoScene
-  private var random: SeededGenerator
+  var random: SeededGenerator
   private var objects: [ManagedObject] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
   private var stacks = Stacks()
   private var savedStacks = Stacks()
   private var savedContent: Content = [:]
   private var trace: [String] = []
-  private(set) var hasFailed = false
+  private(set) var failure: String?
 
   init(_ random: SeededGenerator) throws {
     scene = try UndoScene()
@@ -73,9 +71,8 @@ private final class RandomDesk {
   private func note(_ text: String) { trace.append(text) }
 
   private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
-    if holds || hasFailed { return }
-    hasFailed = true
-    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+    if holds || failure != nil { return }
+    failure = "\(what())\n\(trace.joined(separator: "\n"))"
   }
 
   // MARK: Content
