@@ -98,6 +98,9 @@ final class ObjectRemoval {
     reportReferences(to: overlay.reference)
     // Rows of other objects may still refer to an object that was inserted again.
     deleteRules.disconnectTargets(of: overlay) { $0 != .noAction || !overlay.isInsertedAgain }
+    for (relationship, source) in unsavedReferences(to: overlay) {
+      linkEditor.disconnect(overlay.reference, relationship, source)
+    }
     reading.retirement.retireNew(overlay, row)
   }
 
@@ -110,12 +113,21 @@ final class ObjectRemoval {
     let partners = overlay.shape.columns
       .filter { $0.deleteRule == .noAction && $0.inverseSlot != nil }
       .compactMap { reading.rows.column(reference, $0.slot) }
-    let unsaved = overlay.deltas.flatMap { slot, delta in
-      let relationship = overlay.shape.relationship(slot)
-      return relationship.deleteRule == .noAction && relationship.isInColumn ? delta.added.ordered : []
-    }
+    let unsaved = unsavedReferences(to: overlay).map(\.source)
     let sources = partners + unsaved + reading.savedLinks.leftReferences(to: reference)
     for source in sources where reading.contents.exists(source) { pending.joinEvent(source) }
+  }
+
+  /// The objects whose unsaved columns refer to an object, in relationships with the delete rule no
+  /// action.
+  private func unsavedReferences(
+    to overlay: ObjectOverlay
+  ) -> [(relationship: RelationshipShape, source: ObjectReference)] {
+    overlay.deltas.flatMap { slot, delta -> [(RelationshipShape, ObjectReference)] in
+      let relationship = overlay.shape.relationship(slot)
+      guard relationship.deleteRule == .noAction, relationship.isInColumn else { return [] }
+      return delta.added.ordered.map { (relationship, $0) }
+    }
   }
 
   // MARK: Links
