@@ -12,6 +12,10 @@ extension ObjectOverlay {
   @inline(__always)
   var isDiscarded: Bool { isDeleted && isNew }
 
+  /// Whether a rule denies the deletion of a new object, so that the next save throws an error. The
+  /// delete rules have been applied, and have not removed the object.
+  var isDeniedDiscard: Bool { isDiscarded && isPropagated }
+
   var hasTemporaryID: Bool { isNew && !hasPermanentID }
 
   /// Whether a row can hold the changed values. A row cannot hold an id of another store

@@ -45,8 +45,7 @@ private struct Family: RandomEdits, SteppedRun {
   var random: SeededGenerator
   var ids: Set<ManagedObjectID> = []
   var trace: [String] = []
-  /// Why the run has failed, with its steps; nil if it has not.
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
   var held: [ManagedObject] = []
 
   /// - Parameters:
@@ -109,9 +108,9 @@ private struct Family: RandomEdits, SteppedRun {
 
   mutating func note(_ text: String) { trace.append(text) }
 
-  private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+  private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     if holds || failure != nil { return }
-    failure = "\(what())\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   private mutating func check(_ number: Int) throws {

@@ -113,7 +113,7 @@ private final class World: SteppedRun {
     set { run.random = newValue }
   }
 
-  var failure: String? { run.failure }
+  var failure: StepFailure? { run.failure }
 
   private func checkAll() throws {
     for editor in editors { try check(editor) }

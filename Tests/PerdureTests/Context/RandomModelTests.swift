@@ -35,7 +35,7 @@ private struct World: SteppedRun {
   /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
   var trace: [String] = []
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
 
   init(_ kind: StoreKind, _ random: SeededGenerator) throws {
     self.random = random
@@ -255,9 +255,9 @@ private struct World: SteppedRun {
 
   // MARK: Checks
 
-  private mutating func expect(_ holds: Bool, _ what: String) {
+  private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     guard !holds, failure == nil else { return }
-    failure = "\(what)\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   /// - Parameter isOther: True for a context other than the edited one. Other contexts have no

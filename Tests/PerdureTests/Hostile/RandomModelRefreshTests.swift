@@ -26,8 +26,7 @@ private struct Rivals: RandomEdits, SteppedRun {
   let contexts: [ManagedObjectContext]
   var random: SeededGenerator
   var trace: [String] = []
-  /// Why the run has failed, with its steps; nil if it has not.
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator) throws {
@@ -72,9 +71,9 @@ private struct Rivals: RandomEdits, SteppedRun {
 
   mutating func note(_ text: String) { trace.append(text) }
 
-  private mutating func expect(_ holds: Bool, _ what: String) {
+  private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     guard !holds, failure == nil else { return }
-    failure = "\(what)\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   // MARK: Steps

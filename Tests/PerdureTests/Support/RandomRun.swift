@@ -17,8 +17,7 @@ final class RandomRun {
   /// The objects that have been saved at some time.
   private(set) var known: [Int] = []
   private var trace: [String]
-  /// Why the run has failed, with its steps; nil if it has not.
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
 
   init(_ model: RandomModel, _ random: SeededGenerator) {
     (self.model, self.random) = (model, random)
@@ -29,9 +28,9 @@ final class RandomRun {
 
   func note(_ text: String) { trace.append(text) }
 
-  func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+  func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     if holds || hasFailed { return }
-    failure = "\(what())\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   // MARK: Objects

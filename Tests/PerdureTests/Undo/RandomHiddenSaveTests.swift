@@ -35,7 +35,7 @@ private final class SharedDesk: SteppedRun {
   /// The stored values that the other context has replaced under unsaved edits since the last save.
   private var replaced: [Place: Set<Value>] = [:]
   private var trace: [String] = []
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
 
   init(_ random: SeededGenerator) throws {
     (scene, self.random) = (try UndoScene(), random)
@@ -67,9 +67,9 @@ private final class SharedDesk: SteppedRun {
     expect(scene.manager.brokenInvariants.isEmpty, "\(scene.manager.brokenInvariants)")
   }
 
-  private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+  private func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     if holds || failure != nil { return }
-    failure = "\(what())\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   private func value(_ place: Place, of volume: UndoVolume) -> Value {

@@ -49,8 +49,7 @@ final class UndoRulesDesk {
   var random: SeededGenerator
   /// Objects that the run keeps in memory.
   var held: [ManagedObject] = []
-  /// Why the run has failed, with its steps; nil if it has not.
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
   private let title: String
   private let hasTransients: Bool
   private var trace: [String] = []
@@ -67,9 +66,9 @@ final class UndoRulesDesk {
 
   func note(_ text: String) { trace.append(text) }
 
-  func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+  func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     if holds || hasFailed { return }
-    failure = "\(title): \(what())\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure("\(title): \(what())", after: trace, line: line)
   }
 
   func name(_ object: ManagedObject?) -> String {

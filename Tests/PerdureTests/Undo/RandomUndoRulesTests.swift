@@ -79,7 +79,7 @@ private final class UndoRulesRun: SteppedRun {
     set { desk.random = newValue }
   }
 
-  var failure: String? { desk.failure }
+  var failure: StepFailure? { desk.failure }
 
   func step() {
     do {

@@ -43,7 +43,7 @@ private final class RandomDesk: SteppedRun {
   private var savedStacks = Stacks()
   private var savedContent: Content = [:]
   private var trace: [String] = []
-  private(set) var failure: String?
+  private(set) var failure: StepFailure?
 
   init(_ random: SeededGenerator) throws {
     scene = try UndoScene()
@@ -70,9 +70,9 @@ private final class RandomDesk: SteppedRun {
 
   private func note(_ text: String) { trace.append(text) }
 
-  private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+  private func expect(_ holds: Bool, _ what: @autoclosure () -> String, line: UInt = #line) {
     if holds || failure != nil { return }
-    failure = "\(what())\n\(trace.joined(separator: "\n"))"
+    failure = StepFailure(what(), after: trace, line: line)
   }
 
   // MARK: Content

@@ -7,6 +7,7 @@ import Testing
 @Entity private final class Harbour: ManagedObject {
   @Relationship(inverse: "home", deleteRule: .noAction) var boats: ToMany<Boat>
   @Relationship(inverse: "winter", deleteRule: .noAction) var guests: ToMany<Boat>
+  @Attribute(derived: "boats.@count") private(set) var boatCount: Int
 }
 
 @Entity private final class Boat: ManagedObject {
@@ -93,6 +94,7 @@ struct UndoNoActionTests {
     #expect(boat.home?.objectID == inserted.objectID && shown.contains(boat.objectID))
     let hidden = try reported { try context.undo() }
     #expect(boat.home == nil && hidden.contains(boat.objectID))
+    #expect(try context.fetch(FetchRequest<Harbour>(where: { $0.boatCount == 1 })).isEmpty)
     try context.save()
     try context.redo()
     #expect(boat.home?.objectID == inserted.objectID)

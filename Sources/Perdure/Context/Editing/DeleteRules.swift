@@ -255,12 +255,14 @@ final class DeleteRules {
   /// Removes the links of an object that is about to be removed. Unlike the delete rules, also
   /// removes links to deleted objects, because the deletion of the other object may be cancelled.
   ///
-  /// - Parameter isIncluded: Selects relationships by their delete rule.
+  /// - Parameter isIncluded: Selects links by their relationship and target.
   func disconnectTargets(
-    of overlay: ObjectOverlay, where isIncluded: (DeleteRule) -> Bool = { _ in true }
+    of overlay: ObjectOverlay,
+    where isIncluded: (RelationshipShape, ObjectReference) -> Bool = { _, _ in true }
   ) {
-    for relationship in overlay.shape.relationships where isIncluded(relationship.deleteRule) {
-      for target in reading.links.targets(of: overlay.reference, relationship) {
+    for relationship in overlay.shape.relationships {
+      for target in reading.links.targets(of: overlay.reference, relationship)
+      where isIncluded(relationship, target) {
         linkEditor.disconnect(overlay.reference, relationship, target)
       }
     }

@@ -118,7 +118,7 @@ final class LinkEditor {
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
     changeLink(owner, relationship, target) { $0.add($1) }
-    pending[owner]?.noteLink(relationship.slot, target)
+    if relationship.inverseSlot == nil { pending[owner]?.noteLink(relationship.slot, target) }
   }
 
   private func changeLink(

@@ -64,7 +64,9 @@ final class ObjectRemoval {
     for reference in existing {
       let overlay = pending.overlay(for: reference)
       if !overlay.isNew {
-        deleteRules.disconnectTargets(of: overlay) { !keepsDenied || $0 == .nullify || $0 == .cascade }
+        deleteRules.disconnectTargets(of: overlay) { relationship, _ in
+          !keepsDenied || relationship.deleteRule == .nullify || relationship.deleteRule == .cascade
+        }
       }
       if !overlay.isNew || keepsDenied && isDenied(overlay, with: removed) {
         objectEditor.markDeleted(reference)
@@ -96,12 +98,18 @@ final class ObjectRemoval {
       registry.identityMap.object(overlay.reference) == nil
       ? nil : reading.layerFollower.lastRow(of: overlay)
     reportReferences(to: overlay.reference)
-    // Rows of other objects may still refer to an object that was inserted again.
-    deleteRules.disconnectTargets(of: overlay) { $0 != .noAction || !overlay.isInsertedAgain }
-    for (relationship, source) in unsavedReferences(to: overlay) {
-      linkEditor.disconnect(overlay.reference, relationship, source)
-    }
+    deleteRules.disconnectTargets(of: overlay) { !isLeft($1, $0) }
     reading.retirement.retireNew(overlay, row)
+  }
+
+  /// Whether the row of an object refers to an object that was inserted again, and keeps this
+  /// reference after the removal of that object (delete rule no action).
+  private func isLeft(_ target: ObjectReference, _ relationship: RelationshipShape) -> Bool {
+    guard relationship.deleteRule == .noAction,
+      let inverse = reading.graph.inverse(of: relationship, at: target),
+      inverse.form == .column
+    else { return false }
+    return pending[target]?.value(inverse.slot) == nil
   }
 
   /// Reports the objects whose references to an object that was inserted again appear or disappear
@@ -109,24 +117,12 @@ final class ObjectRemoval {
   /// are not found, because no index contains them.
   func reportReferences(to reference: ObjectReference) {
     guard let overlay = pending[reference], overlay.isInsertedAgain else { return }
-    // At the other end of a pair, the column itself has kept the reference.
-    let partners = overlay.shape.columns
-      .filter { $0.deleteRule == .noAction && $0.inverseSlot != nil }
-      .compactMap { reading.rows.column(reference, $0.slot) }
-    let unsaved = unsavedReferences(to: overlay).map(\.source)
-    let sources = partners + unsaved + reading.savedLinks.leftReferences(to: reference)
-    for source in sources where reading.contents.exists(source) { pending.joinEvent(source) }
-  }
-
-  /// The objects whose unsaved columns refer to an object, in relationships with the delete rule no
-  /// action.
-  private func unsavedReferences(
-    to overlay: ObjectOverlay
-  ) -> [(relationship: RelationshipShape, source: ObjectReference)] {
-    overlay.deltas.flatMap { slot, delta -> [(RelationshipShape, ObjectReference)] in
-      let relationship = overlay.shape.relationship(slot)
-      guard relationship.deleteRule == .noAction, relationship.isInColumn else { return [] }
-      return delta.added.ordered.map { (relationship, $0) }
+    for relationship in overlay.shape.relationships
+    where relationship.deleteRule == .noAction && relationship.inverseSlot != nil {
+      for source in reading.links.targets(of: reference, relationship)
+      where reading.contents.exists(source) {
+        pending.joinEvent(source)
+      }
     }
   }
 

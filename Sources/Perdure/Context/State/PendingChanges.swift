@@ -150,7 +150,7 @@ final class PendingChanges {
 
   /// Whether there are changes that a save writes or reports.
   var hasChanges: Bool {
-    !refusedChanges.isEmpty || contains { $0.state.isPending || $0.isDiscarded && $0.isPropagated }
+    !refusedChanges.isEmpty || contains { $0.state.isPending || $0.isDeniedDiscard }
   }
 
   /// The objects with changes of a kind.
